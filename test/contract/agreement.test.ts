@@ -83,10 +83,24 @@ const QUERY_RULES: Readonly<Record<string, (query: ReadonlyMap<string, string>) 
   listEventAnchors: (query) =>
     ["event_hash", "iris_ref", "grant_ref", "client_event_id"].filter((name) => query.has(name)).length !== 1,
   getConsistency: (query) => Number(query.get("to_size") ?? Number.MAX_SAFE_INTEGER) < Number(query.get("from_size")),
-  getClaimAnchor: (query) => Number(query.get("attribute_type")) > 0xffff_ffff,
+  getClaimAnchor: (query) =>
+    Number(query.get("attribute_type")) > 0xffff_ffff ||
+    (!isHistory(query) && (isPaged(query) || !query.has("attribute_type"))),
+  getGrantAnchor: (query) => {
+    const parties = ["grantor_fingerprint", "grantee_fingerprint"].filter((name) => query.has(name)).length;
+    return isHistory(query) ? parties === 0 : parties < 2 || isPaged(query);
+  },
   traceEventAnchor: (query) =>
     isNoPosition(query.get("as_of")) || isBeyondEveryPage(query.get("delegation_cursor") ?? ""),
 };
+
+function isHistory(query: ReadonlyMap<string, string>): boolean {
+  return query.get("history") === "true";
+}
+
+function isPaged(query: ReadonlyMap<string, string>): boolean {
+  return query.has("cursor") || query.has("limit");
+}
 
 function isNoPosition(asOf: string | undefined): boolean {
   if (asOf === undefined) return false;

@@ -17,6 +17,8 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   /** null: none. Absent: one with every scope. */
   readonly key?: string | null;
+  /** Base address of another node than the first. */
+  readonly nodeUrl?: string;
 }
 
 export interface Answered {
@@ -106,12 +108,14 @@ export class ContractCluster {
   /** @throws NonconformingError if the answer is not one that the document describes */
   async ask(id: string, asked: Asked = {}): Promise<Answered> {
     const operation = this.operation(id);
-    const received = await this.sender.send({
+    const sender = asked.nodeUrl === undefined ? this.sender : new HttpSender(asked.nodeUrl);
+    const received = await sender.send({
       method: operation.method,
       target: targetOf(operation, asked),
       headers: { ...this.#headers(operation, asked), ...asked.headers },
       ...(asked.body === undefined ? {} : { body: textOf(asked.body) }),
     });
+    if (sender !== this.sender) sender.close();
     const body = this.judge.judge(operation, received);
     return { received, status: received.status, body: typeof body === "object" && body !== null ? body : {} };
   }

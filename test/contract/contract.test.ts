@@ -10,6 +10,7 @@ import { ContractCluster, targetOf } from "./contract-cluster.ts";
 import type { AnyBody } from "./contract-cluster.ts";
 import { knownValues, requestsTo } from "./generated-requests.ts";
 import type { MadeRecords } from "./generated-requests.ts";
+import { askForHistories } from "./histories.ts";
 import {
   BAD_HTTP,
   BAD_JSON,
@@ -177,6 +178,13 @@ describe("every operation, as it is meant", () => {
     const other = { origin_fingerprint: "ab".repeat(32) };
     await cluster.expect(409, "getConsistency", { query: { ...other, from_size: "1" } });
     await cluster.expect(409, "getLatestEventAnchor", { query: other });
+  });
+
+  test("histories: of a claim that went on, and of grants; a cursor is good at every node", async () => {
+    const { ends, claims, secondPages, grants } = await askForHistories(cluster, writings, made);
+    expect(ends).toEqual(["claim_revoked", null]);
+    expect(secondPages).toEqual(cluster.setup.cluster.file.nodes.map(() => claims.slice(1)));
+    expect(grants.map((grant) => grant.anchor_id)).toContain(made.grant);
   });
 
   test("the log as tiles: checkpoint, entries and hashes, up to the certified size", async () => {

@@ -1,6 +1,7 @@
 /** What verification and tracing answer: never one bare boolean. */
 import { z } from "zod";
 import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
+import { eventListSchema } from "./answers.ts";
 import { LIMITS } from "./limits.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { count, hex32, openWord, recordState, rfc3339, timeMsOr } from "./wire.ts";
@@ -125,6 +126,50 @@ export const verifiedGrantSchema = z
   .meta({ id: "VerifiedGrant" });
 
 export type VerifiedGrantAnswer = z.infer<typeof verifiedGrantSchema>;
+
+/** What can end a record: each gives it another state than `active`. */
+const RECORD_END_CODES = [
+  "claim_revoked",
+  "claim_superseded",
+  "claim_expired",
+  "grant_revoked",
+  "grant_superseded",
+  "grant_expired",
+  "grantor_claim_revoked",
+  "grantee_claim_revoked",
+  "grantor_not_in_force",
+  "grantee_not_in_force",
+] as const;
+
+const recordEnd = z
+  .strictObject({
+    code: openWord(RECORD_END_CODES, "What has ended it."),
+    anchor_id: hex32.describe("The record whose end it was: this one, or one that it depends on."),
+    sequence: count.nullable().describe("The sequence where that record ended; null if time ended it."),
+    ended_by: hex32
+      .nullable()
+      .describe("The anchor at that sequence: a revocation, or the record that superseded it. null if time ended it."),
+  })
+  .meta({ id: "RecordEnd" });
+
+export type RecordEndAnswer = z.infer<typeof recordEnd>;
+
+const historyItem = z
+  .strictObject({
+    anchor: anchorSchema,
+    ended: recordEnd.nullable().describe("What gave it its `state`; null while that is `active`."),
+  })
+  .meta({ id: "RecordHistoryItem" });
+
+/** Items are certified, but for those of a lost origin that never will be. */
+export const recordHistorySchema = eventListSchema
+  .extend({
+    items: z.array(historyItem).describe("Claims or grants, ascending by sequence."),
+    as_of: asOfJson.describe("The position at which states were judged."),
+  })
+  .meta({ id: "RecordHistory", description: "A page of claims or grants: all that were recorded, ended or not." });
+
+export type RecordHistoryAnswer = z.infer<typeof recordHistorySchema>;
 
 const verdict = z.union([z.boolean(), z.literal("unknown")]);
 

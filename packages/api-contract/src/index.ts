@@ -32,6 +32,7 @@ export {
   CHECK_CODES,
   TRACE_REASON_CODES,
   TRACE_VIOLATION_CODES,
+  recordHistorySchema,
   traceSchema,
   verifiedBatchSchema,
   verifiedClaimSchema,
@@ -40,6 +41,8 @@ export {
 } from "./authority-answers.ts";
 export type {
   AsOfAnswer,
+  RecordEndAnswer,
+  RecordHistoryAnswer,
   TraceAnswer,
   VerifiedAnswer,
   VerifiedBatchAnswer,
@@ -71,9 +74,12 @@ export {
   verifyGrantSchema,
 } from "./record-requests.ts";
 export type {
+  ClaimQuery,
   CreateClaimRequest,
   CreateGrantRequest,
+  GrantFilter,
   GrantQuery,
+  HistoryPage,
   RevokeRequest,
   VerifyClaimRequest,
 } from "./record-requests.ts";

@@ -7,6 +7,8 @@ import {
   attributeTypeField,
   attributeTypeQueryField,
   hash32,
+  listCursorQueryField,
+  optionalIntegerQueryField,
   originField,
   referenceField,
   revocationReasonField,
@@ -16,6 +18,7 @@ import {
   unsigned32Field,
 } from "./fields.ts";
 import type { AsOf } from "./fields.ts";
+import { LIMITS } from "./limits.ts";
 import { WRITE_ORIGIN } from "./requests.ts";
 import { pairOf, signerOf } from "./signer.ts";
 import type { Signer } from "./signer.ts";
@@ -137,35 +140,115 @@ export const revokeSchema = z
     signer: signerOf(body.revoker_public_key, body.revoker_signature),
   }));
 
-export interface ClaimQuery {
-  readonly entityFingerprint: Uint8Array;
-  readonly attributeType: number;
+/** One page of a history. */
+export interface HistoryPage {
+  /** As an earlier page gave it; attacker-controlled. null = from the start. */
+  readonly cursor: string | null;
+  readonly limit: number;
 }
+
+const HISTORY = "true: every record there has been, page by page, with how each has ended.";
+const NOT_A_LIST = "only a list has pages: give history=true";
+
+const historyFields = {
+  history: z.enum(["true", "false"]).optional().describe(`${HISTORY} Absent, or false: the current one.`),
+  cursor: listCursorQueryField.describe(
+    "With history=true: next_cursor of the page before, with the same filter. Opaque. Absent: the first page.",
+  ),
+  limit: optionalIntegerQueryField(1, LIMITS.listItemsMax).describe(
+    `With history=true, items of a page. Absent: ${LIMITS.listItemsDefault}.`,
+  ),
+};
+
+interface WireHistory {
+  readonly history?: "true" | "false" | undefined;
+  readonly cursor: string | null;
+  readonly limit: number | null;
+}
+
+/** null: the current record is asked for. */
+function historyPageOf({ history, cursor, limit }: WireHistory, context: z.RefinementCtx): HistoryPage | null {
+  if (history === "true") return { cursor, limit: limit ?? LIMITS.listItemsDefault };
+  if (cursor !== null) context.addIssue({ code: "custom", message: NOT_A_LIST, path: ["cursor"] });
+  if (limit !== null) context.addIssue({ code: "custom", message: NOT_A_LIST, path: ["limit"] });
+  return null;
+}
+
+function missing(context: z.RefinementCtx, parameter: string): void {
+  context.addIssue({ code: "invalid_type", expected: "string", path: [parameter] });
+}
+
+/** The current claim of a pair, or the claims of an entity. */
+export type ClaimQuery =
+  | { readonly history: null; readonly entityFingerprint: Uint8Array; readonly attributeType: number }
+  | {
+      readonly history: HistoryPage;
+      readonly entityFingerprint: Uint8Array;
+      /** null = of every type. */
+      readonly attributeType: number | null;
+    };
 
 export const claimQuerySchema = z
   .strictObject({
     entity_fingerprint: hash32.describe("Names the entity."),
-    attribute_type: attributeTypeQueryField.describe("u32: decimal digits, or 0x and 1 to 8 hex digits."),
+    attribute_type: attributeTypeQueryField
+      .optional()
+      .describe(
+        "u32: decimal digits, or 0x and 1 to 8 hex digits. Required without history; with it, absent: every type.",
+      ),
+    ...historyFields,
   })
-  .transform((query): ClaimQuery => ({
-    entityFingerprint: query.entity_fingerprint,
-    attributeType: query.attribute_type,
-  }));
+  .transform((query, context): ClaimQuery => {
+    const { entity_fingerprint: entityFingerprint, attribute_type: attributeType } = query;
+    const history = historyPageOf(query, context);
+    if (history !== null) return { history, entityFingerprint, attributeType: attributeType ?? null };
+    if (attributeType !== undefined) return { history, entityFingerprint, attributeType };
+    missing(context, "attribute_type");
+    return z.NEVER;
+  });
 
-export interface GrantQuery {
-  readonly grantorFingerprint: Uint8Array;
-  readonly granteeFingerprint: Uint8Array;
-}
+/** Whose grants a history holds: those of one party, or those from one to another. */
+export type GrantFilter =
+  | { readonly by: "grantor" | "grantee"; readonly fingerprint: Uint8Array }
+  | { readonly by: "both"; readonly grantorFingerprint: Uint8Array; readonly granteeFingerprint: Uint8Array };
+
+/** The grant in force from one entity to another, or a history of grants. */
+export type GrantQuery =
+  | {
+      readonly history: null;
+      readonly grantorFingerprint: Uint8Array;
+      readonly granteeFingerprint: Uint8Array;
+    }
+  | { readonly history: HistoryPage; readonly filter: GrantFilter };
+
+const A_PARTY = "Give grantor_fingerprint, grantee_fingerprint or both.";
+const ONE_PARTY = "Required without history; with it, one of the two is enough.";
 
 export const grantQuerySchema = z
   .strictObject({
-    grantor_fingerprint: hash32.describe("entity_fingerprint of the grantor's ClaimAnchor."),
-    grantee_fingerprint: hash32.describe("entity_fingerprint of the grantee's ClaimAnchor."),
+    grantor_fingerprint: hash32.optional().describe(`entity_fingerprint of the grantor's ClaimAnchor. ${ONE_PARTY}`),
+    grantee_fingerprint: hash32.optional().describe(`entity_fingerprint of the grantee's ClaimAnchor. ${ONE_PARTY}`),
+    ...historyFields,
   })
-  .transform((query): GrantQuery => ({
-    grantorFingerprint: query.grantor_fingerprint,
-    granteeFingerprint: query.grantee_fingerprint,
-  }));
+  .transform((query, context): GrantQuery => {
+    const { grantor_fingerprint: grantorFingerprint, grantee_fingerprint: granteeFingerprint } = query;
+    const history = historyPageOf(query, context);
+    if (grantorFingerprint !== undefined && granteeFingerprint !== undefined) {
+      if (history === null) return { history, grantorFingerprint, granteeFingerprint };
+      return { history, filter: { by: "both", grantorFingerprint, granteeFingerprint } };
+    }
+    if (history === null) {
+      if (grantorFingerprint === undefined) missing(context, "grantor_fingerprint");
+      if (granteeFingerprint === undefined) missing(context, "grantee_fingerprint");
+      return z.NEVER;
+    }
+    if (grantorFingerprint !== undefined)
+      return { history, filter: { by: "grantor", fingerprint: grantorFingerprint } };
+    if (granteeFingerprint !== undefined)
+      return { history, filter: { by: "grantee", fingerprint: granteeFingerprint } };
+    context.addIssue({ code: "custom", message: A_PARTY, path: ["grantor_fingerprint"] });
+    return z.NEVER;
+  });
 
 export interface VerifyClaimRequest {
   readonly anchorId: AnchorId;

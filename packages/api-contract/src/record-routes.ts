@@ -1,6 +1,7 @@
 /** The routes of claims and grants. */
+import { z } from "zod";
 import { activeClaimSchema, activeGrantSchema, createdSchema, revokedSchema } from "./answers.ts";
-import { verifiedClaimSchema, verifiedGrantSchema } from "./authority-answers.ts";
+import { recordHistorySchema, verifiedClaimSchema, verifiedGrantSchema } from "./authority-answers.ts";
 import type { ProblemCode } from "./problems.ts";
 import {
   claimQuerySchema,
@@ -25,6 +26,10 @@ const REVOKE_PROBLEMS: readonly ProblemCode[] = [
   "origin_closed",
   "issued_in_future",
 ];
+
+const HISTORY_PAGES =
+  "Items ascend by `sequence`; a page may have fewer than `limit`, and the last one has `next_cursor: null`. " +
+  "`certified` says how far the list reaches, `as_of` at which position states were judged.";
 
 export const CLAIM_ROUTES = [
   route({
@@ -55,13 +60,14 @@ export const CLAIM_ROUTES = [
     method: "GET",
     path: "/v1/claim-anchors",
     tag: "claims",
-    summary: "Query the current active ClaimAnchor",
+    summary: "Query the current active ClaimAnchor, or list all claims of an entity",
     description:
       "Returns the active claim of one pair of `entity_fingerprint` and `attribute_type`. If none is active, " +
-      "the problem names the newest.",
+      "the problem names the newest. With `history=true`: every certified claim of the entity, or of the pair if " +
+      `\`attribute_type\` is given, with how it has ended. ${HISTORY_PAGES} No claim: an empty list.`,
     scopes: ["read"],
     querySchema: claimQuerySchema,
-    answers: { 200: activeClaimSchema },
+    answers: { 200: z.union([activeClaimSchema, recordHistorySchema]) },
     problems: [...READ_PROBLEMS, "no_active_claim", "origin_lost"],
   }),
   route({
@@ -133,13 +139,14 @@ export const GRANT_ROUTES = [
     method: "GET",
     path: "/v1/grant-anchors",
     tag: "grants",
-    summary: "Query the current active delegation",
+    summary: "Query the current active delegation, or list all grants of an entity",
     description:
       "The grant in force from one entity to another; `others` counts further ones, if an entity has several " +
-      "identities. If none is in force, the problem names the newest.",
+      "identities. If none is in force, the problem names the newest. With `history=true`: every certified grant " +
+      `of the grantor, to the grantee, or from one to the other, with how it has ended. ${HISTORY_PAGES}`,
     scopes: ["read"],
     querySchema: grantQuerySchema,
-    answers: { 200: activeGrantSchema },
+    answers: { 200: z.union([activeGrantSchema, recordHistorySchema]) },
     problems: [...READ_PROBLEMS, "no_active_grant", "origin_lost"],
   }),
   route({

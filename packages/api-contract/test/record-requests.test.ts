@@ -249,6 +249,7 @@ describe("queries", () => {
   test("of claims and grants", () => {
     const pair = `entity_fingerprint=${hex(0xaa).toUpperCase()}&attribute_type=`;
     expect(valueOf(parseQuery(claimQuerySchema, `${pair}0x1f`))).toEqual({
+      history: null,
       entityFingerprint: bytes(0xaa),
       attributeType: 31,
     });
@@ -256,13 +257,67 @@ describe("queries", () => {
     for (const bad of ["1f", "031", "4294967296", "0x100000000", "", "-1", "0x", "1e3", "0x1&attribute_type=1"]) {
       expect(faultOf(parseQuery(claimQuerySchema, pair + bad)).items[0]).toMatchObject({ parameter: "attribute_type" });
     }
-    expect(faultOf(parseQuery(claimQuerySchema, "")).items).toHaveLength(2);
+    expect(faultOf(parseQuery(claimQuerySchema, "")).items).toEqual([
+      expect.objectContaining({ parameter: "entity_fingerprint", code: "required" }),
+    ]);
+    expect(faultOf(parseQuery(grantQuerySchema, "")).items).toHaveLength(2);
     expect(
       valueOf(parseQuery(grantQuerySchema, `grantor_fingerprint=${hex(1)}&grantee_fingerprint=${hex(2)}`)),
-    ).toEqual({ grantorFingerprint: bytes(1), granteeFingerprint: bytes(2) });
+    ).toEqual({ history: null, grantorFingerprint: bytes(1), granteeFingerprint: bytes(2) });
     expect(faultOf(parseQuery(grantQuerySchema, `grantor_fingerprint=${hex(1)}`)).items).toEqual([
       expect.objectContaining({ parameter: "grantee_fingerprint", code: "required" }),
     ]);
+  });
+
+  const entity = `entity_fingerprint=${hex(1)}`;
+  const [grantor, grantee] = [`grantor_fingerprint=${hex(1)}`, `grantee_fingerprint=${hex(2)}`];
+
+  test.each([
+    [entity, { entityFingerprint: bytes(1), attributeType: null }],
+    [`${entity}&attribute_type=0x1f`, { entityFingerprint: bytes(1), attributeType: 31 }],
+  ])("a history of claims: %s", (search, wanted) => {
+    const query = `${search}&history=true`;
+    const history = { cursor: null, limit: 20 };
+    expect(valueOf(parseQuery(claimQuerySchema, query))).toEqual({ ...wanted, history });
+    const page = valueOf(parseQuery(claimQuerySchema, `${query}&cursor=a-_9&limit=100`));
+    expect(page).toEqual({ ...wanted, history: { cursor: "a-_9", limit: 100 } });
+  });
+
+  test.each([
+    [grantor, { by: "grantor", fingerprint: bytes(1) }],
+    [grantee, { by: "grantee", fingerprint: bytes(2) }],
+    [`${grantor}&${grantee}`, { by: "both", grantorFingerprint: bytes(1), granteeFingerprint: bytes(2) }],
+  ])("a history of grants: %s", (search, filter) => {
+    const query = `${search}&history=true&limit=5`;
+    expect(valueOf(parseQuery(grantQuerySchema, query))).toEqual({ filter, history: { cursor: null, limit: 5 } });
+  });
+
+  test.each([
+    [claimQuerySchema, "history=true", "entity_fingerprint", "required"],
+    [claimQuerySchema, entity, "attribute_type", "required"],
+    [claimQuerySchema, `${entity}&history=false`, "attribute_type", "required"],
+    [claimQuerySchema, `${entity}&history=1`, "history", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=`, "history", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=TRUE`, "history", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=true&history=true`, "history", "duplicate_key"],
+    [claimQuerySchema, `${entity}&history=true&limit=0`, "limit", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=true&limit=101`, "limit", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=true&cursor=`, "cursor", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=true&attribute_type=`, "attribute_type", "wrong_format"],
+    [claimQuerySchema, `${entity}&history=true&${grantor}`, "grantor_fingerprint", "unknown_field"],
+    [claimQuerySchema, `${entity}&attribute_type=1&cursor=a`, "cursor", "wrong_format"],
+    [claimQuerySchema, `${entity}&attribute_type=1&history=false&limit=5`, "limit", "wrong_format"],
+    [grantQuerySchema, "history=true", "grantor_fingerprint", "wrong_format"],
+    [grantQuerySchema, grantee, "grantor_fingerprint", "required"],
+    [grantQuerySchema, `${grantor}&history=false`, "grantee_fingerprint", "required"],
+    [grantQuerySchema, `${grantor}&${grantee}&cursor=a`, "cursor", "wrong_format"],
+    [grantQuerySchema, `${grantor}&${grantee}&limit=5`, "limit", "wrong_format"],
+    [grantQuerySchema, `${grantor}&history=true&grantee_fingerprint=`, "grantee_fingerprint", "wrong_format"],
+    [grantQuerySchema, `${grantor}&history=true&${entity}`, "entity_fingerprint", "unknown_field"],
+  ])("%# no history: %s", (schema, search, parameter, code) => {
+    const { code: problem, items } = faultOf(parseQuery<unknown>(schema, search));
+    expect(problem).toBe("invalid_request");
+    expect(items).toContainEqual(expect.objectContaining({ parameter, code }));
   });
 
   test.each([

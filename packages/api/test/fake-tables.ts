@@ -17,7 +17,7 @@ import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes, interiorHash, isZero } f
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { StoreError } from "@event-anchoring/store";
-import type { StoredAnchor, StoredTrustRootRow } from "@event-anchoring/store";
+import type { GrantHistoryFilter, StoredAnchor, StoredTrustRootRow } from "@event-anchoring/store";
 import type { AnchorReads } from "@event-anchoring/api";
 
 const { sha256 } = nodeCrypto;
@@ -27,6 +27,20 @@ interface WrittenClientEvent {
   readonly fact: ClientEventWrite;
   clientEventId: string | null;
   salt: Uint8Array | null;
+}
+
+interface WantedParties {
+  readonly grantorFingerprint: Uint8Array | null;
+  readonly granteeFingerprint: Uint8Array | null;
+}
+
+function partiesOf(filter: GrantHistoryFilter): WantedParties {
+  if (filter.by === "both") return filter;
+  const { by, fingerprint } = filter;
+  return {
+    grantorFingerprint: by === "grantor" ? fingerprint : null,
+    granteeFingerprint: by === "grantee" ? fingerprint : null,
+  };
 }
 
 export class FakeTables {
@@ -228,6 +242,23 @@ export class FakeTables {
         .filter(({ supersededAt, revokedAt }) => supersededAt === null && revokedAt === null)
         .toSorted((a, b) => a.grantorLineage - b.grantorLineage || a.granteeLineage - b.granteeLineage);
       return this.#at({ ...this.#position(), grants: grants.slice(0, limit), newest: all.at(-1) ?? null });
+    },
+    claimHistory: async ({ entityFingerprint, attributeType }, afterSequence, limit) => {
+      const claims = this.#records
+        .addedClaims()
+        .filter((claim) => equalBytes(claim.entityFingerprint, entityFingerprint))
+        .filter((claim) => attributeType === null || claim.attributeType === attributeType)
+        .filter(({ sequence }) => sequence > afterSequence);
+      return this.#at({ ...this.#position(), claims: claims.slice(0, limit) });
+    },
+    grantHistory: async (filter, afterSequence, limit) => {
+      const { grantorFingerprint, granteeFingerprint } = partiesOf(filter);
+      const grants = this.#records
+        .addedGrants()
+        .filter((grant) => grantorFingerprint === null || equalBytes(grant.grantorFingerprint, grantorFingerprint))
+        .filter((grant) => granteeFingerprint === null || equalBytes(grant.granteeFingerprint, granteeFingerprint))
+        .filter(({ sequence }) => sequence > afterSequence);
+      return this.#at({ ...this.#position(), grants: grants.slice(0, limit) });
     },
     grantsTo: async (granteeLineage, { sequence: upTo, timeMs }, limit) => {
       const grants = this.#records

@@ -18,6 +18,10 @@ describe("a cursor", () => {
     expect(parseListCursor(formatListCursor(FILTER, sequence, sha256), FILTER, sha256)).toBe(sequence);
   });
 
+  test("none is from the start: before sequence 0", () => {
+    expect(parseListCursor(null, FILTER, sha256)).toBe(-1);
+  });
+
   test.each([
     ["nothing", ""],
     ["words", "next"],

@@ -20,7 +20,7 @@ export type { RevocationAuthority } from "./book/revocation-authority.ts";
 export { claimSignatures, grantSignatures, signaturesOfLeaf } from "./book/signatures.ts";
 export type { SignatureToVerify } from "./book/signatures.ts";
 export { RecordStates, chainOf } from "./force/chain-force.ts";
-export { addLinkFaults, claimFaultAt, claimStateAt, grantForceAt, grantStateOf } from "./force/in-force.ts";
+export { addLinkFaults, claimFaultAt, claimStateAt, grantEndOf, grantForceAt, grantStateOf } from "./force/in-force.ts";
 export type { ForceFault, RecordState } from "./force/in-force.ts";
 export { leavesInView, recordsInView, targetsInView } from "./force/records-in-view.ts";
 export type { RecordsInView } from "./force/records-in-view.ts";

@@ -47,7 +47,10 @@ CASES: List[Tuple[str, Any, Any]] = [
     (f"{method} {path} {name}", of_class, body)
     for (method, path), of_class in ROUTES.items()
     for name, body in examples(path, method, 200).items()
-    if name != "shared"
+    if name not in ("shared", "history")
+] + [
+    (f"get {path} history", of_class, example(path, name="history"))
+    for path, of_class in {"/v1/claim-anchors": models.ClaimHistory, "/v1/grant-anchors": models.GrantHistory}.items()
 ]
 
 

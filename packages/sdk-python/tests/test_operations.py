@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 import pytest
 
@@ -29,9 +29,10 @@ class Case:
     of_type: Any
     method: str = "get"
     status: int = 200
+    example: Optional[str] = None
 
     def body(self) -> Any:
-        return example(self.path, self.method, self.status)
+        return example(self.path, self.method, self.status, self.example)
 
 
 def own_id(body: Any) -> str:
@@ -85,6 +86,30 @@ CASES: List[Case] = [
         lambda c, b: c.get_grant_anchor(ID, ID),
         lambda b: f"/v1/grant-anchors?grantor_fingerprint={ID}&grantee_fingerprint={ID}",
         models.ActiveGrant,
+    ),
+    Case(
+        "list_claim_anchors",
+        "/v1/claim-anchors",
+        lambda c, b: c.list_claim_anchors(
+            entity_fingerprint=b["items"][0]["anchor"]["entity_fingerprint"],
+            attribute_type="0x10",
+            cursor="a-b",
+            limit=7,
+        ),
+        lambda b: (
+            f"/v1/claim-anchors?entity_fingerprint={b['items'][0]['anchor']['entity_fingerprint']}"
+            "&attribute_type=16&history=true&cursor=a-b&limit=7"
+        ),
+        models.ClaimHistory,
+        example="history",
+    ),
+    Case(
+        "list_grant_anchors",
+        "/v1/grant-anchors",
+        lambda c, b: c.list_grant_anchors(grantee_fingerprint=ID.upper(), limit=100),
+        lambda b: f"/v1/grant-anchors?grantee_fingerprint={ID}&history=true&limit=100",
+        models.GrantHistory,
+        example="history",
     ),
     Case(
         "list_event_anchors",
@@ -187,8 +212,8 @@ def test_operation(case: Case, is_async: bool) -> None:
 
 def test_every_case_has_a_method_and_every_method_a_case() -> None:
     methods = {name for name in dir(Client) if not name.startswith("_") and callable(getattr(Client, name))}
-    others = {"close", "iterate_event_anchors", "get_checkpoint", "get_tile", "get_entries"}
-    others |= {name for name in methods if name.startswith(("prepare_", "create_", "revoke_"))}
+    others = {"close", "get_checkpoint", "get_tile", "get_entries"}
+    others |= {name for name in methods if name.startswith(("prepare_", "create_", "revoke_", "iterate_"))}
     assert methods - others == {case.name for case in CASES} - {"not ready"}
     assert methods == {
         name for name in dir(AsyncClient) if not name.startswith("_") and callable(getattr(AsyncClient, name))
@@ -346,6 +371,54 @@ def test_pages_are_followed() -> None:
     used, transport = client(answer({**page, "next_cursor": "abc"}), answer({**page, "next_cursor": None}))
     assert len(list(used.iterate_event_anchors(event_hash=ID))) == 2
     assert "cursor=abc" in transport.sent[1][1].target
+
+
+HISTORIES: List[Any] = [
+    ("claim", lambda c: c.iterate_claim_anchors(entity_fingerprint=claim_in_history()["entity_fingerprint"])),
+    ("grant", lambda c: c.iterate_grant_anchors(grantor_fingerprint=ID, grantee_fingerprint=ZERO)),
+]
+
+
+def claim_in_history() -> Any:
+    return example("/v1/claim-anchors", name="history")["items"][0]["anchor"]
+
+
+@pytest.mark.parametrize(("kind", "use"), HISTORIES, ids=["claims", "grants"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["Client", "AsyncClient"])
+def test_pages_of_histories_are_followed(kind: str, use: Any, is_async: bool) -> None:
+    page = example(f"/v1/{kind}-anchors", name="history")
+    pages = [answer({**page, "next_cursor": cursor}) for cursor in ("a-b", None)]
+
+    async def use_async(transport: AsyncFakeTransport) -> Any:
+        async with AsyncClient("https://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+            return [item async for item in use(used)]
+
+    if is_async:
+        fake = AsyncFakeTransport(*pages)
+        items, sent = asyncio.run(use_async(fake)), fake.fake.sent
+    else:
+        used, transport = client(*pages)
+        items, sent = list(use(used)), transport.sent
+    assert [item.ended.code for item in items] == [f"{kind}_revoked"] * 2
+    assert [item.anchor.state for item in items] == ["revoked"] * 2
+    targets = [request.target for _, request in sent]
+    assert ["history=true" in target for target in targets] == [True, True]
+    assert ["cursor=a-b" in target for target in targets] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("entity", "attribute_type", "is_asked"),
+    [(None, 16, True), (None, "0x10", True), (None, 17, False), (ID, None, False)],
+)
+def test_claims_of_another_entity_or_type(entity: Optional[str], attribute_type: Any, is_asked: bool) -> None:
+    used, _ = client(answer(example("/v1/claim-anchors", name="history")))
+    fingerprint = entity if entity is not None else claim_in_history()["entity_fingerprint"]
+    if is_asked:
+        used.list_claim_anchors(entity_fingerprint=fingerprint, attribute_type=attribute_type)
+        return
+    with pytest.raises(VerificationError) as caught:
+        used.list_claim_anchors(entity_fingerprint=fingerprint, attribute_type=attribute_type)
+    assert caught.value.code == "content_differs"
 
 
 def test_queries_are_encoded() -> None:

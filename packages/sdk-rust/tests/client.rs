@@ -429,6 +429,31 @@ async fn queries_are_encoded() {
 }
 
 #[tokio::test]
+async fn histories_are_asked_for_page_by_page() {
+    let as_of = json!({ "sequence": null, "time_ms": 0, "time": "1970-01-01T00:00:00.000Z" });
+    let list = json!({ "items": [], "next_cursor": "a-b", "certified": [], "as_of": as_of });
+    let script = Script::new([0; 4].map(|_| answer(200, &list)));
+    let client = script.client();
+    let (one, two): (Hash, Hash) = ([1; 32].into(), [2; 32].into());
+    let claims = ClaimFilter { entity_fingerprint: one, attribute_type: Some(16) };
+    let first = client.list_claim_anchors(&claims, &Page::default()).await.unwrap();
+    let next = Page { cursor: first.next_cursor, limit: Some(7) };
+    client.list_claim_anchors(&ClaimFilter { attribute_type: None, ..claims }, &next).await.unwrap();
+    client.list_grant_anchors(&GrantFilter::Grantor(one), &next).await.unwrap();
+    client.list_grant_anchors(&GrantFilter::Between { grantor: one, grantee: two }, &Page::default()).await.unwrap();
+    let targets: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();
+    let (one, two) = ("01".repeat(32), "02".repeat(32));
+    for (target, query) in targets.iter().zip([
+        format!("claim-anchors?entity_fingerprint={one}&attribute_type=16&history=true"),
+        format!("claim-anchors?entity_fingerprint={one}&history=true&cursor=a-b&limit=7"),
+        format!("grant-anchors?grantor_fingerprint={one}&history=true&cursor=a-b&limit=7"),
+        format!("grant-anchors?grantor_fingerprint={one}&grantee_fingerprint={two}&history=true"),
+    ]) {
+        assert!(target.ends_with(&format!("/v1/{query}")), "{target}");
+    }
+}
+
+#[tokio::test]
 async fn the_log_is_read_as_tiles() {
     let Some(open_api) = open_api() else { return };
     let latest = example(&open_api, "getLatestEventAnchor", "200");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{answer, event_anchor, example, open_api, Reply, Script};
+use common::{answer, event_anchor, example, examples, open_api, Reply, Script};
 use event_anchoring::*;
 use serde_json::{json, Value};
 
@@ -62,6 +62,33 @@ async fn an_answer_to_another_question() {
         let error = reply("getConsistency").consistency(None, from, to).await.unwrap_err();
         assert_eq!(code(error), "consistency_wrong");
     }
+}
+
+#[tokio::test]
+async fn histories_of_something_else() {
+    let Some(open_api) = open_api() else { return };
+    let history = |operation: &str| examples(&open_api, operation, "200").remove(1);
+    let (claims, grants) = (history("getClaimAnchor"), history("getGrantAnchor"));
+    let page = Page::default();
+    let entity = Hash::from_hex(claims["items"][0]["anchor"]["entity_fingerprint"].as_str().unwrap()).unwrap();
+    for (entity_fingerprint, attribute_type, is_asked) in
+        [(entity, None, true), (entity, Some(16), true), (entity, Some(17), false), (OTHER.into(), None, false)]
+    {
+        let filter = ClaimFilter { entity_fingerprint, attribute_type };
+        let found = client(answer(200, &claims)).list_claim_anchors(&filter, &page).await;
+        assert_eq!(
+            found.map_err(|error| error.code().to_owned()).err().as_deref(),
+            match is_asked {
+                true => None,
+                false => Some("content_differs"),
+            }
+        );
+    }
+    let filter = GrantFilter::Grantee(OTHER.into());
+    let found = client(answer(200, &grants)).list_grant_anchors(&filter, &page).await.unwrap();
+    assert_eq!(found.items[0].ended.as_ref().unwrap().code, "grant_revoked");
+    let error = client(answer(200, &claims)).list_grant_anchors(&filter, &page).await.unwrap_err();
+    assert_eq!(error.code(), "content_differs");
 }
 
 #[tokio::test]

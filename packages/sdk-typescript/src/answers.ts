@@ -263,10 +263,14 @@ export const readActiveGrant = record<ActiveGrant>({
   others: readCount,
 });
 
+export const readCertified: Reader<EventList["certified"]> = listOf(
+  record<EventList["certified"][number]>({ originFingerprint: readHex32, treeSize: readCount }),
+);
+
 export const readEventList = record<EventList>({
   items: listOf(readEventAnchor),
   nextCursor: nullable(readText),
-  certified: listOf(record<EventList["certified"][number]>({ originFingerprint: readHex32, treeSize: readCount })),
+  certified: readCertified,
 });
 
 export const readLatest = record<LatestAnchor>({

@@ -14,8 +14,8 @@ import {
   record,
 } from "./answer-reader.ts";
 import type { Reader } from "./answer-reader.ts";
-import { readItemProblem, readReceiptAnswer } from "./answers.ts";
-import type { ItemProblem } from "./answers.ts";
+import { readCertified, readItemProblem, readReceiptAnswer } from "./answers.ts";
+import type { EventList, ItemProblem } from "./answers.ts";
 import type { Receipt } from "./receipt.ts";
 
 export type CheckResult = "pass" | "fail" | "not_checked";
@@ -53,6 +53,39 @@ export interface RevocationInView {
   readonly anchor: RevocationAnchor;
   readonly targetAnchorId: string;
 }
+
+/** What gave a record another state than `active`. */
+export interface RecordEnd {
+  /** Such as `claim_revoked`; docs/PROTOCOL.md, "In force". There may be more one day. */
+  readonly code: string;
+  /** The record whose end it was: this one, or one that it depends on. */
+  readonly anchorId: string;
+  /** The sequence where that record ended; null if time ended it. */
+  readonly sequence: number | null;
+  /** The anchor at that sequence: a revocation, or the record that superseded it. */
+  readonly endedBy: string | null;
+}
+
+/** A claim or a grant, and how it has ended. */
+export interface HistoryItem<Kind extends Anchor> {
+  readonly anchor: Kind;
+  /** null while its `state` is `active`. */
+  readonly ended: RecordEnd | null;
+}
+
+/** A page of claims or grants, ended or not, ascending by sequence. */
+export interface RecordHistory<Kind extends Anchor> {
+  readonly items: readonly HistoryItem<Kind>[];
+  /** null: there is nothing more at the moment. */
+  readonly nextCursor: string | null;
+  /** How far the list reaches: what each origin had certified. */
+  readonly certified: EventList["certified"];
+  /** The position at which states were judged. */
+  readonly asOf: AsOfAnswer;
+}
+
+export type ClaimHistory = RecordHistory<ClaimAnchor>;
+export type GrantHistory = RecordHistory<GrantAnchor>;
 
 export interface VerifiedClaim extends Verified {
   readonly anchor: ClaimAnchor;
@@ -175,6 +208,24 @@ export interface Trace {
 const readResult = oneOf(["pass", "fail", "not_checked"]);
 const readChecks = listOf(record<VerificationCheck>({ code: readText, result: readResult, detail: readText }));
 const readAsOf = record<AsOfAnswer>({ sequence: nullable(readCount), timeMs: readCount, time: readText });
+
+function historyReader<Kind extends Anchor>(read: Reader<Kind>): Reader<RecordHistory<Kind>> {
+  const ended = record<RecordEnd>({
+    code: readText,
+    anchorId: readHex32,
+    sequence: nullable(readCount),
+    endedBy: nullable(readHex32),
+  });
+  return record<RecordHistory<Kind>>({
+    items: listOf(record<HistoryItem<Kind>>({ anchor: read, ended: nullable(ended) })),
+    nextCursor: nullable(readText),
+    certified: readCertified,
+    asOf: readAsOf,
+  });
+}
+
+export const readClaimHistory = historyReader(readClaimAnchor);
+export const readGrantHistory = historyReader(readGrantAnchor);
 
 const VERIFIED = { valid: readFlag, asOf: readAsOf, checks: readChecks, receipt: readReceiptAnswer } as const;
 

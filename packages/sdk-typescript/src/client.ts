@@ -10,7 +10,6 @@ import {
   readCreatedEvent,
   readCreatedGrant,
   readErased,
-  readEventList,
   readFoundAnchor,
   readBareReceipt,
   readLatest,
@@ -37,26 +36,38 @@ import {
   readVerifiedClaim,
   readVerifiedGrant,
 } from "./authority-answers.ts";
-import type { Trace, Verified, VerifiedBatch, VerifiedClaim, VerifiedGrant } from "./authority-answers.ts";
+import type {
+  ClaimHistory,
+  GrantHistory,
+  HistoryItem,
+  Trace,
+  Verified,
+  VerifiedBatch,
+  VerifiedClaim,
+  VerifiedGrant,
+} from "./authority-answers.ts";
 import { Caller } from "./caller.ts";
 import type { Operation } from "./caller.ts";
-import { batchFields, clientSettings } from "./client-options.ts";
+import { clientSettings } from "./client-options.ts";
 import type { BatchOptions, CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
-import { holdConsistency, holdContent, holdId, holdLatest, holdList, holdOrigin, holdRecord } from "./held.ts";
+import { holdBatch, holdConsistency, holdContent, holdId, holdLatest, holdOrigin, holdRecord } from "./held.ts";
+import { batchOf, batchToVerify } from "./event-batch.ts";
 import { attributeType, count, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
-import type { JsonBody } from "./json-body.ts";
+import { eachItem, listClaims, listEvents, listGrants } from "./lists.ts";
 import { isReadiness, readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { wholeTrace } from "./whole-trace.ts";
-import { anchorPath, asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
+import { anchorPath, asOfBody, asOfQuery, hexList } from "./query-inputs.ts";
 import type { RawAnswer, RawRequest } from "./raw-request.ts";
 import type {
   AnchorToVerify,
   AsOfQuestion,
   ChainQuestion,
+  ClaimFilter,
   ConsistencyQuestion,
   EventFilter,
+  GrantFilter,
   LatestQuestion,
   PageInput,
   VerifyEventQuestion,
@@ -198,23 +209,8 @@ export class Client {
     options: BatchOptions = {},
   ): Promise<Answered<CreatedBatch & { readonly clientEventIds: readonly (string | null)[] }>> {
     const origin = await this.originFingerprint(options);
-    const requests: SignedRequest[] = [];
-    const clientEventIds: (string | null)[] = [];
-    for (const event of events) {
-      const id = chosenClientEventId(event.clientEventId);
-      clientEventIds.push(id);
-      requests.push(await eventRequest(event.eventHash, event, event.originFingerprint ?? origin, id));
-    }
-    const batch: Operation = {
-      method: "POST",
-      path: "/v1/event-anchors/batch",
-      body: { origin_fingerprint: origin, events: requests.map(({ body }) => body), ...batchFields(options) },
-      isWrite: true,
-      isRepeatable: clientEventIds.every((id) => id !== null),
-      clientEventIds,
-      isBatch: true,
-    };
-    const created = await this.#caller.ask(batch, readCreatedBatch(requests.length), options);
+    const { operation, requests, clientEventIds } = await batchOf(events, origin, options);
+    const created = await this.#caller.ask(operation, readCreatedBatch(requests.length), options);
     for (const [at, { receipt, anchor }] of created.results.entries()) {
       const request = requests[at];
       if (anchor === null || request === undefined) continue;
@@ -281,26 +277,41 @@ export class Client {
   }
 
   /** A page of certified events. */
-  async listEventAnchors(
-    filter: EventFilter,
-    page: PageInput = {},
-    options: CallOptions = {},
-  ): Promise<Answered<EventList>> {
-    const asked = filterOf(filter);
-    const query = { ...asked, cursor: page.cursor, limit: page.limit };
-    const list = await this.#caller.ask({ path: "/v1/event-anchors", query }, readEventList, options);
-    holdList(list, asked);
-    return list;
+  listEventAnchors(filter: EventFilter, page: PageInput = {}, options: CallOptions = {}): Promise<Answered<EventList>> {
+    return listEvents(this.#caller, filter, page, options);
   }
 
   /** All certified events of a filter, page by page. */
-  async *eachEventAnchor(filter: EventFilter, options: CallOptions = {}): AsyncGenerator<EventList["items"][number]> {
-    let cursor: string | null = null;
-    do {
-      const page: EventList = await this.listEventAnchors(filter, { cursor }, options);
-      yield* page.items;
-      cursor = page.nextCursor;
-    } while (cursor !== null);
+  eachEventAnchor(filter: EventFilter, options: CallOptions = {}): AsyncGenerator<EventList["items"][number]> {
+    return eachItem((page) => this.listEventAnchors(filter, page, options));
+  }
+
+  /** A page of all claims of an entity, with how each has ended. */
+  listClaimAnchors(
+    filter: ClaimFilter,
+    page: PageInput = {},
+    options: CallOptions = {},
+  ): Promise<Answered<ClaimHistory>> {
+    return listClaims(this.#caller, filter, page, options);
+  }
+
+  /** All of them, page by page. */
+  eachClaimAnchor(filter: ClaimFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<ClaimAnchor>> {
+    return eachItem((page) => this.listClaimAnchors(filter, page, options));
+  }
+
+  /** A page of all grants of a grantor, to a grantee, or from one to the other, with how each has ended. */
+  listGrantAnchors(
+    filter: GrantFilter,
+    page: PageInput = {},
+    options: CallOptions = {},
+  ): Promise<Answered<GrantHistory>> {
+    return listGrants(this.#caller, filter, page, options);
+  }
+
+  /** All of them, page by page. */
+  eachGrantAnchor(filter: GrantFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<GrantAnchor>> {
+    return eachItem((page) => this.listGrantAnchors(filter, page, options));
   }
 
   /** The service's word on one anchor of any kind. What needs no trust in it is the receipt beside it. */
@@ -324,17 +335,8 @@ export class Client {
     question: AsOfQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedBatch>> {
-    const items = anchors.map(({ anchorId, eventHash }, at): JsonBody => ({
-      anchor_id: hex32(`anchors[${at}].anchorId`, anchorId),
-      ...(eventHash === undefined ? {} : { event_hash: hex32(`anchors[${at}].eventHash`, eventHash) }),
-    }));
-    const body = { anchors: items, ...asOfBody(question.asOf) };
-    const operation: Operation = { method: "POST", path: "/v1/event-anchors:batchVerify", body, isBatch: true };
-    const found = await this.#caller.ask(operation, readVerifiedBatch, options);
-    holdContent(
-      found.results.length === items.length &&
-        found.results.every((result, at) => result.anchorId === items[at]?.["anchor_id"]),
-    );
+    const found = await this.#caller.ask(batchToVerify(anchors, question), readVerifiedBatch, options);
+    holdBatch(found, anchors);
     return found;
   }
 

@@ -3,7 +3,10 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import type { Anchor } from "./anchors.ts";
 import type { ConsistencyAnswer, EventList, LatestAnchor } from "./answers.ts";
+import type { ClaimHistory, VerifiedBatch } from "./authority-answers.ts";
 import { UnexpectedAnswer, VerificationError } from "./errors.ts";
+import { hex32 } from "./inputs.ts";
+import type { AnchorToVerify } from "./query-inputs.ts";
 import { leafOf } from "./shown-leaf.ts";
 import { checkpointIn } from "./signed-note.ts";
 import { verifyConsistency } from "./verify-checkpoint.ts";
@@ -47,6 +50,24 @@ export function holdList(list: EventList, filter: Readonly<Record<string, string
     };
     holdContent(Object.entries(filter).every(([name, value]) => shown[name] === value));
   }
+}
+
+/** @param filter query parameters, by their wire names @throws VerificationError `content_differs` */
+export function holdClaims(
+  list: ClaimHistory,
+  { entity_fingerprint: entity, attribute_type: type }: Readonly<Record<string, string | number>>,
+): void {
+  for (const { anchor } of list.items) {
+    holdContent(anchor.entityFingerprint === entity && (type === undefined || anchor.attributeType === type));
+  }
+}
+
+/** One verdict for each anchor, in their order. @throws VerificationError `content_differs` */
+export function holdBatch({ results }: VerifiedBatch, anchors: readonly AnchorToVerify[]): void {
+  holdContent(
+    results.length === anchors.length &&
+      results.every((result, at) => result.anchorId === hex32("anchorId", anchors[at]?.anchorId)),
+  );
 }
 
 function isOneTree(latest: LatestAnchor): boolean {

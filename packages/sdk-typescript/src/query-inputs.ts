@@ -1,6 +1,6 @@
 /** What queries take. */
 import { InvalidInput } from "./errors.ts";
-import { clientEventId, count, hex32 } from "./inputs.ts";
+import { attributeType, clientEventId, count, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 
 /** A position: a sequence, a Date, or an RFC 3339 text with offset. */
@@ -13,6 +13,19 @@ export type EventFilter =
   | { readonly grantRef: Bytes32 }
   /** Of your own API client. */
   | { readonly clientEventId: string };
+
+/** Whose claims a history holds. */
+export interface ClaimFilter {
+  readonly entityFingerprint: Bytes32;
+  /** Default: every type. */
+  readonly attributeType?: number | string | undefined;
+}
+
+/** Whose grants a history holds: one of the two, or both. */
+export interface GrantFilter {
+  readonly grantorFingerprint?: Bytes32 | undefined;
+  readonly granteeFingerprint?: Bytes32 | undefined;
+}
 
 /** What a verdict is about. */
 export interface AsOfQuestion {
@@ -101,6 +114,26 @@ export function filterOf(filter: EventFilter): Readonly<Record<string, string>> 
   }
   const [name, wire] = only;
   return { [wire]: name === "clientEventId" ? clientEventId(name, given[name]) : hex32(name, given[name]) };
+}
+
+/** @throws InvalidInput */
+export function claimFilterOf(filter: ClaimFilter): Readonly<Record<string, string | number>> {
+  const { entityFingerprint, attributeType: type } = filter;
+  return {
+    entity_fingerprint: hex32("entityFingerprint", entityFingerprint),
+    ...(type === undefined ? {} : { attribute_type: attributeType("attributeType", type) }),
+  };
+}
+
+/** @throws InvalidInput */
+export function grantFilterOf(filter: GrantFilter): Readonly<Record<string, string>> {
+  const { grantorFingerprint: grantor, granteeFingerprint: grantee } = filter;
+  if (grantor === undefined && grantee === undefined)
+    throw new InvalidInput("filter", "expected grantorFingerprint, granteeFingerprint or both");
+  return {
+    ...(grantor === undefined ? {} : { grantor_fingerprint: hex32("grantorFingerprint", grantor) }),
+    ...(grantee === undefined ? {} : { grantee_fingerprint: hex32("granteeFingerprint", grantee) }),
+  };
 }
 
 /** The path of one anchor. @throws InvalidInput */

@@ -3,7 +3,7 @@ import { UnexpectedAnswer, VerificationError } from "../src/index.ts";
 import type { Client } from "../src/index.ts";
 import { eventOf, recorded } from "./fake-ledger.ts";
 import { FakeTransport, ORIGIN, clientOf } from "./fake-transport.ts";
-import { exampleOf } from "./openapi-examples.ts";
+import { exampleOf, examplesOf } from "./openapi-examples.ts";
 
 const ID = "1b".repeat(32);
 const HASH = "2c".repeat(32);
@@ -55,6 +55,17 @@ describe("an answer that is about something else", () => {
     ["verdicts on another anchor", BATCH, (c) => c.verifyEventAnchors([{ anchorId: ID }]), "content_differs"],
   ] as [string, string, (client: Client) => Promise<unknown>, string][])("%s", async (_, operation, use, code) => {
     expect(await codeOf(use(answering(exampleOf(operation, 200))))).toBe(code);
+  });
+
+  test.each([
+    [{ entityFingerprint: ID }, "content_differs"],
+    [{ entityFingerprint: "", attributeType: 1 }, "content_differs"],
+    [{ entityFingerprint: "", attributeType: 16 }, null],
+  ])("claims of another entity or type: %j", async (filter, code) => {
+    const history = examplesOf("GET /v1/claim-anchors").find(({ name }) => name === "history")?.value;
+    const [item] = (history as { items: { anchor: Body }[] }).items;
+    const entityFingerprint = filter.entityFingerprint || String(item?.anchor["entity_fingerprint"]);
+    expect(await codeOf(answering(history).listClaimAnchors({ ...filter, entityFingerprint }))).toBe(code);
   });
 
   test("a proof that proves nothing", async () => {

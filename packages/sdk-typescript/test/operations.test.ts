@@ -118,14 +118,20 @@ const CALLS: Readonly<Record<string, (client: Client, answer: unknown) => Promis
     client.trace(ownId(answer), { trustedRoots: [ID, ID] }),
   "POST /v1/claim-anchors": (client, answer) =>
     client.createClaimAnchor(fieldsOf(pick(answer, "anchor"), CLAIM) as unknown as ClaimAnchorInput),
-  "GET /v1/claim-anchors": (client, answer) =>
-    client.getClaimAnchor(text(answer, "anchor.entity_fingerprint"), number(answer, "anchor.attribute_type")),
+  "GET /v1/claim-anchors": (client, answer) => {
+    if (pick(answer, "items") !== undefined)
+      return client.listClaimAnchors({ entityFingerprint: text(answer, "items.0.anchor.entity_fingerprint") });
+    return client.getClaimAnchor(text(answer, "anchor.entity_fingerprint"), number(answer, "anchor.attribute_type"));
+  },
   "POST /v1/claim-anchors:verify": (client, answer) => client.verifyClaimAnchor(ownId(answer), { asOf: new Date(0) }),
   "POST /v1/claim-anchors/{anchor_id}/revoke": (client, answer) =>
     client.revokeClaimAnchor(text(answer, "revoked_anchor_id"), revocationSent(answer)),
   "POST /v1/grant-anchors": (client, answer) =>
     client.createGrantAnchor(fieldsOf(pick(answer, "anchor"), GRANT) as unknown as GrantAnchorInput),
-  "GET /v1/grant-anchors": (client) => client.getGrantAnchor(HASH, ID),
+  "GET /v1/grant-anchors": (client, answer) =>
+    pick(answer, "items") === undefined
+      ? client.getGrantAnchor(HASH, ID)
+      : client.listGrantAnchors({ grantorFingerprint: HASH }),
   "POST /v1/grant-anchors:verify": (client, answer) => client.verifyGrantAnchor(ownId(answer), { trustedRoots: [ID] }),
   "POST /v1/grant-anchors/{anchor_id}/revoke": (client, answer) =>
     client.revokeGrantAnchor(text(answer, "revoked_anchor_id"), revocationSent(answer)),
@@ -267,6 +273,68 @@ describe("operations of the OpenAPI document", () => {
     const transport = new FakeTransport({ status: 200, json: { ...(example?.value as object), new_member: 1 } });
     expect(Object.keys(await clientOf(transport).client.healthz())).not.toContain("newMember");
   });
+});
+
+describe("histories", () => {
+  const CLAIMS = "GET /v1/claim-anchors";
+  const GRANTS = "GET /v1/grant-anchors";
+  const pageOf = (operation: string, nextCursor: string | null): object => {
+    const history = examplesOf(operation).find(({ name }) => name === "history")?.value;
+    return { ...(history as object), next_cursor: nextCursor };
+  };
+  const entity = text(pageOf(CLAIMS, null), "items.0.anchor.entity_fingerprint");
+  const type = number(pageOf(CLAIMS, null), "items.0.anchor.attribute_type");
+
+  async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+    const found: Item[] = [];
+    for await (const item of items) found.push(item);
+    return found;
+  }
+
+  test.each([
+    [
+      CLAIMS,
+      (client: Client) =>
+        all(client.eachClaimAnchor({ entityFingerprint: entity, attributeType: `0x${type.toString(16)}` })),
+      { entity_fingerprint: entity, attribute_type: String(type), history: "true" },
+    ],
+    [
+      GRANTS,
+      (client: Client) => all(client.eachGrantAnchor({ grantorFingerprint: ID, granteeFingerprint: HASH })),
+      { grantor_fingerprint: ID, grantee_fingerprint: HASH, history: "true" },
+    ],
+    [
+      GRANTS,
+      (client: Client) => all(client.eachGrantAnchor({ granteeFingerprint: HASH })),
+      { grantee_fingerprint: HASH, history: "true" },
+    ],
+  ])("%s: every page, each with what is asked for", async (operation, items, query) => {
+    const answers = ["a-_9", null].map((cursor) => ({ status: 200, json: pageOf(operation, cursor) }));
+    const transport = new FakeTransport(...answers);
+    const found = await items(clientOf(transport).client);
+    expect(found.map(({ ended }) => ended?.code)).toEqual(Array(2).fill(`${text(found[0], "anchor.kind")}_revoked`));
+    const asked = transport.requests.map(({ url }) => Object.fromEntries(new URL(url).searchParams));
+    expect(asked).toEqual([query, { ...query, cursor: "a-_9" }]);
+  });
+
+  test("what cannot be asked for is refused before anything is sent", async () => {
+    const transport = new FakeTransport();
+    const { client } = clientOf(transport);
+    await expect(client.listGrantAnchors({})).rejects.toMatchObject({ code: "invalid_input", field: "filter" });
+    await expect(client.listClaimAnchors({ entityFingerprint: "ab" })).rejects.toMatchObject({ code: "invalid_input" });
+    const tooWide = { entityFingerprint: HASH, attributeType: 2 ** 32 };
+    await expect(client.listClaimAnchors(tooWide)).rejects.toMatchObject({ code: "invalid_input" });
+    expect(transport.requests).toEqual([]);
+  });
+
+  test.each([{ items: [{ anchor: null, ended: null }] }, { items: [{}] }, { as_of: null }, { next_cursor: 7 }])(
+    "an answer of another form is refused: %j",
+    async (lie) => {
+      const transport = new FakeTransport({ status: 200, json: { ...pageOf(GRANTS, null), ...lie } });
+      const asked = clientOf(transport).client.listGrantAnchors({ grantorFingerprint: ID });
+      await expect(asked).rejects.toBeInstanceOf(UnexpectedAnswer);
+    },
+  );
 });
 
 describe("bodies", () => {

@@ -2,7 +2,17 @@
 import { LEAF_KIND, bytesToBase64, bytesToHex, formatProof } from "@event-anchoring/protocol";
 import { problemBody } from "../problems.ts";
 import type { RouteId } from "../routes.ts";
-import { TREE_CHECKS, TRUST_ROOT_VERSION, checks, hopOf, one, passes, requestOf, revocationOf } from "./shown.ts";
+import {
+  TREE_CHECKS,
+  TRUST_ROOT_VERSION,
+  certifiedOf,
+  checks,
+  hopOf,
+  one,
+  passes,
+  requestOf,
+  revocationOf,
+} from "./shown.ts";
 import type { RouteExamples, Shown } from "./shown.ts";
 
 const EVENT_FIELDS = ["origin_fingerprint", "event_hash", "semantic_anchor"];
@@ -197,7 +207,7 @@ export function verificationsOfEvents(shown: Shown): Partial<Record<RouteId, Rou
 
 export function readsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
   const eventId = shown.id("event");
-  const { heads, origins } = shown.ledger;
+  const { heads } = shown.ledger;
   return {
     listEventAnchors: {
       parameters: { grant_ref: shown.id("grant"), limit: 20 },
@@ -205,10 +215,7 @@ export function readsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExampl
         200: one("page", "The only page", {
           items: [shown.anchor("event"), shown.anchor("signedEvent")],
           next_cursor: null,
-          certified: origins.map(({ originFingerprint, treeSize }) => ({
-            origin_fingerprint: bytesToHex(originFingerprint),
-            tree_size: treeSize,
-          })),
+          certified: certifiedOf(shown),
         }),
       },
     },

@@ -2,7 +2,7 @@
 import { LEAF_KIND, REVOCATION_REASONS, bytesToHex } from "@event-anchoring/protocol";
 import type { RouteId } from "../routes.ts";
 import type { ExampleRecord } from "./example-ledger.ts";
-import { TREE_CHECKS, checks, hopOf, one, passes, requestOf, revocationOf } from "./shown.ts";
+import { TREE_CHECKS, certifiedOf, checks, hopOf, one, passes, requestOf, revocationOf } from "./shown.ts";
 import type { RouteExamples, Shown } from "./shown.ts";
 
 const CLAIM_FIELDS = [
@@ -69,20 +69,40 @@ function verifiedGrant(shown: Shown): object {
   };
 }
 
+/** A record that was revoked, alone on its page. */
+function history(shown: Shown, record: "agent" | "grant", revocation: "revocation" | "grantRevocation"): object {
+  const { sequence } = shown.ledger.leaf(revocation);
+  const kind = record === "agent" ? "claim" : "grant";
+  const ended = {
+    code: `${kind}_revoked`,
+    anchor_id: shown.id(record),
+    sequence,
+    ended_by: shown.id(revocation),
+  };
+  return {
+    items: [{ anchor: shown.anchor(record, { state: "revoked" }), ended }],
+    next_cursor: null,
+    certified: certifiedOf(shown),
+    as_of: shown.asOf(9),
+  };
+}
+
+function signedRevocation({ ledger }: Shown): object {
+  const revocation = ledger.leaf("revocation");
+  if (revocation.kind !== LEAF_KIND.revocation) throw new RangeError("no revocation");
+  return {
+    reason: REVOCATION_REASONS[revocation.reason],
+    suspect_since: revocation.suspectSince,
+    revoker_public_key: bytesToHex(ledger.revoker.publicKey),
+    revoker_signature: bytesToHex(ledger.revoker.signature),
+  };
+}
+
 export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
   const organisation = shown.anchor("organisation");
-  const { revoker } = shown.ledger;
   const entityOf = (record: ExampleRecord): string => {
     const leaf = shown.ledger.leaf(record);
     return leaf.kind === LEAF_KIND.claim ? bytesToHex(leaf.entityFingerprint) : "";
-  };
-  const revocation = shown.ledger.leaf("revocation");
-  if (revocation.kind !== 4) throw new RangeError("no revocation");
-  const signedRevocation = {
-    reason: REVOCATION_REASONS[revocation.reason],
-    suspect_since: revocation.suspectSince,
-    revoker_public_key: bytesToHex(revoker.publicKey),
-    revoker_signature: bytesToHex(revoker.signature),
   };
   return {
     createClaimAnchor: {
@@ -92,11 +112,14 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
     getClaimAnchor: {
       parameters: { entity_fingerprint: entityOf("organisation"), attribute_type: "0x10" },
       answers: {
-        200: one("active", "The active claim", {
-          anchor: organisation,
-          receipt: shown.receipt("organisation", shown.ledger.heads.after),
-          state: "active",
-        }),
+        200: {
+          ...one("active", "The active claim", {
+            anchor: organisation,
+            receipt: shown.receipt("organisation", shown.ledger.heads.after),
+            state: "active",
+          }),
+          ...one("history", "With history=true: a claim that was revoked", history(shown, "agent", "revocation")),
+        },
       },
     },
     verifyClaimAnchor: {
@@ -106,7 +129,7 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
     revokeClaimAnchor: {
       parameters: { anchor_id: shown.id("agent") },
       requests: {
-        signed: { summary: "By the claim's subject", value: signedRevocation },
+        signed: { summary: "By the claim's subject", value: signedRevocation(shown) },
         own: { summary: "Unsigned, by the API client that has recorded it", value: {} },
       },
       answers: shown.statuses("revocation", { revoked_anchor_id: shown.id("agent") }),
@@ -118,12 +141,15 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
     getGrantAnchor: {
       parameters: { grantor_fingerprint: entityOf("organisation"), grantee_fingerprint: entityOf("agent") },
       answers: {
-        200: one("active", "The grant in force", {
-          anchor: shown.anchor("grant"),
-          receipt: shown.receipt("grant"),
-          state: "active",
-          others: 0,
-        }),
+        200: {
+          ...one("active", "The grant in force", {
+            anchor: shown.anchor("grant"),
+            receipt: shown.receipt("grant"),
+            state: "active",
+            others: 0,
+          }),
+          ...one("history", "With history=true: a grant that was revoked", history(shown, "grant", "grantRevocation")),
+        },
       },
     },
     verifyGrantAnchor: {

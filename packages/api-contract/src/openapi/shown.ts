@@ -104,6 +104,14 @@ export function passes(codes: readonly string[], detail: string): CheckRow[] {
   return codes.map((code) => [code, "pass", detail]);
 }
 
+/** How far a list reaches. */
+export function certifiedOf({ ledger }: Shown): object[] {
+  return ledger.origins.map(({ originFingerprint, treeSize }) => ({
+    origin_fingerprint: bytesToHex(originFingerprint),
+    tree_size: treeSize,
+  }));
+}
+
 export const TREE_CHECKS = ["leaf", "parent", "inclusion", "certificate"];
 
 export function revocationOf(shown: Shown, record: "revocation" | "grantRevocation", target: ExampleRecord): object {

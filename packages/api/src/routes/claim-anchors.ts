@@ -10,6 +10,7 @@ import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
 import { createdResponse } from "./created-answer.ts";
 import { recordOne } from "./record.ts";
+import { answerClaimHistory } from "./record-history.ts";
 
 /** POST /v1/claim-anchors */
 export const createClaimAnchor: Handler = async (request, dependencies) => {
@@ -19,9 +20,11 @@ export const createClaimAnchor: Handler = async (request, dependencies) => {
   return createdResponse(await recordOne(request, dependencies, command));
 };
 
-/** GET /v1/claim-anchors: the active claim of a pair. */
+/** GET /v1/claim-anchors: the active claim of a pair, or all claims of an entity. */
 export const getClaimAnchor: Handler = async (request, dependencies) => {
-  const { entityFingerprint, attributeType } = parsed(parseQuery(claimQuerySchema, request.search));
+  const query = parsed(parseQuery(claimQuerySchema, request.search));
+  if (query.history !== null) return answerClaimHistory(query, request, dependencies);
+  const { entityFingerprint, attributeType } = query;
   const json = await readCovered(request, dependencies, async (read): Promise<ActiveClaimAnswer | null> => {
     const { claim } = await read.select((reads) => reads.newestClaim(entityFingerprint, attributeType));
     if (claim === null) throw new ProblemError({ code: "no_active_claim" });

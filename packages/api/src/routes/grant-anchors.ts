@@ -15,6 +15,9 @@ import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
 import { createdResponse } from "./created-answer.ts";
 import { recordOne } from "./record.ts";
+import { answerGrantHistory } from "./record-history.ts";
+
+type GrantParties = Extract<GrantQuery, { readonly history: null }>;
 
 /** How many grants between two entities are read, one for each two lineages, the oldest lineages first. */
 const CANDIDATES_MAX = PAGE_ROWS_MAX;
@@ -43,7 +46,7 @@ function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): 
  */
 async function grantsInForce(
   read: ConsistentRead,
-  { grantorFingerprint, granteeFingerprint }: GrantQuery,
+  { grantorFingerprint, granteeFingerprint }: GrantParties,
   clock: Clock,
 ): Promise<readonly [GrantRecord, ...GrantRecord[]]> {
   const found = await read.select((reads) =>
@@ -60,9 +63,10 @@ async function grantsInForce(
   return [first, ...others];
 }
 
-/** GET /v1/grant-anchors: the grant in force between two entities, and how many others there are. */
+/** GET /v1/grant-anchors: the grant in force between two entities and how many others there are, or all grants. */
 export const getGrantAnchor: Handler = async (request, dependencies) => {
   const query = parsed(parseQuery(grantQuerySchema, request.search));
+  if (query.history !== null) return answerGrantHistory(query, request, dependencies);
   const json = await readCovered(request, dependencies, async (read): Promise<ActiveGrantAnswer | null> => {
     const [first, ...others] = await grantsInForce(read, query, dependencies.clock);
     const state = "active";

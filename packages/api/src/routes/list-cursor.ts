@@ -42,8 +42,15 @@ function readSequence(reader: ByteReader): number {
   }
 }
 
-/** @param text attacker-controlled. @throws ProblemError `invalid_request` unless it is a cursor of this very filter */
-export function parseListCursor(text: string, filter: string, sha256: Sha256): number {
+const FROM_THE_START = -1;
+
+/**
+ * The sequence to begin after.
+ * @param text attacker-controlled; null: none was given
+ * @throws ProblemError `invalid_request` unless it is a cursor of this very filter
+ */
+export function parseListCursor(text: string | null, filter: string, sha256: Sha256): number {
+  if (text === null) return FROM_THE_START;
   const bytes = new Uint8Array(Buffer.from(text, "base64url"));
   // Decoding ignores invalid characters: only the canonical text of these bytes is a cursor.
   const isCanonical = Buffer.from(bytes).toString("base64url") === text;

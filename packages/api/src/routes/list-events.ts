@@ -1,18 +1,17 @@
 /** GET /v1/event-anchors: the events with a hash, of a claim, under a grant, or with the caller's own id. */
 import { listQuerySchema, parseQuery } from "@event-anchoring/api-contract";
 import type { EventFilter, EventListAnswer, ListQuery } from "@event-anchoring/api-contract";
-import { LEAF_KIND, assertNever, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { LEAF_KIND, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import type { StoredAnchor, StoredOriginHead } from "@event-anchoring/store";
+import type { StoredAnchor } from "@event-anchoring/store";
 import type { Caller } from "../access/auth.ts";
 import { storedAnchorToJson } from "../reading/anchor-view.ts";
+import { certifiedSizes, finalityOf, settledPart } from "../reading/certified-list.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { formatListCursor, parseListCursor } from "./list-cursor.ts";
-
-const FROM_THE_START = -1;
 
 /** The filter as one text. A client event id means a different list for each API client. */
 function filterText(filter: EventFilter, { credential }: Caller): string {
@@ -76,40 +75,12 @@ async function loadPage(read: ConsistentRead, query: PageQuery, caller: Caller):
   }
 }
 
-function isCertified(read: ConsistentRead, { originFingerprint, depth }: StoredAnchor): boolean {
-  const certificate = read.certificateOf(originFingerprint);
-  return certificate !== null && depth < certificate.treeSize;
-}
-
-/**
- * Tables may be a moment ahead of certificates: the list ends before the first event that no certificate covers yet. It
- * continues after one that none will ever cover because its origin is lost.
- */
-function settledPart(
-  read: ConsistentRead,
-  anchors: readonly StoredAnchor[],
-  origins: readonly StoredOriginHead[],
-): readonly StoredAnchor[] {
-  const lost = origins.filter(({ status }) => status === "lost").map(({ originFingerprint }) => originFingerprint);
-  const end = anchors.findIndex(
-    (anchor) => !isCertified(read, anchor) && !lost.some((origin) => equalBytes(origin, anchor.originFingerprint)),
-  );
-  return end < 0 ? anchors : anchors.slice(0, end);
-}
-
-function certifiedSizes(read: ConsistentRead, origins: readonly StoredOriginHead[]): EventListAnswer["certified"] {
-  return origins.map(({ originFingerprint }) => ({
-    origin_fingerprint: bytesToHex(originFingerprint),
-    tree_size: read.certificateOf(originFingerprint)?.treeSize ?? 0,
-  }));
-}
-
 export const listEventAnchors: Handler = async (request, dependencies) => {
   const { filter, cursor, limit }: ListQuery = parsed(parseQuery(listQuerySchema, request.search));
   const { sha256 } = dependencies.crypto;
   const caller = callerOf(request);
   const text = filterText(filter, caller);
-  const afterSequence = cursor === null ? FROM_THE_START : parseListCursor(cursor, text, sha256);
+  const afterSequence = parseListCursor(cursor, text, sha256);
   const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
   const origins = await read.origins();
   // One more than is shown says whether there is another page.
@@ -117,10 +88,9 @@ export const listEventAnchors: Handler = async (request, dependencies) => {
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   const json: EventListAnswer = {
-    items: page.map((anchor) => {
-      const finality = isCertified(read, anchor) ? "certified" : "committed";
-      return storedAnchorToJson(anchor, { finality, caller, state: null });
-    }),
+    items: page.map((anchor) =>
+      storedAnchorToJson(anchor, { finality: finalityOf(read, anchor), caller, state: null }),
+    ),
     next_cursor: last === undefined ? null : formatListCursor(text, last.sequence, sha256),
     certified: certifiedSizes(read, origins),
   };

@@ -153,3 +153,9 @@ export function grantStateOf(force: GrantForce): RecordState {
   const states = new Set(force.faults.map(({ code }) => ENDED_BY[code]));
   return STATE_ORDER.find((state) => states.has(state)) ?? "active";
 }
+
+/** The fault that gives a grant its state, the nearest to it if there are several; null while it is active. */
+export function grantEndOf(force: GrantForce): ForceFault | null {
+  const state = grantStateOf(force);
+  return state === "active" ? null : (force.faults.find(({ code }) => ENDED_BY[code] === state) ?? null);
+}

@@ -2,6 +2,7 @@
 
 mod anchors;
 mod heads;
+mod histories;
 mod node;
 mod problem;
 mod records;
@@ -14,6 +15,7 @@ mod words;
 
 pub use anchors::*;
 pub use heads::*;
+pub use histories::*;
 pub use node::*;
 pub use problem::*;
 pub use records::*;

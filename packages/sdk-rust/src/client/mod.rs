@@ -3,6 +3,7 @@
 mod config;
 mod guard;
 mod held;
+mod histories;
 mod monitor;
 mod operations;
 mod options;
@@ -25,7 +26,8 @@ use zeroize::Zeroizing;
 pub use config::{ClientBuilder, Timeouts};
 pub use monitor::{FileStore, MemoryStore, Monitor, MonitorStore, Observation};
 pub use options::{
-    BatchOptions, EventFilter, EventOptions, Page, Position, Prefer, TraceOptions, VerifyItem, VerifyOptions,
+    BatchOptions, ClaimFilter, EventFilter, EventOptions, GrantFilter, Page, Position, Prefer, TraceOptions,
+    VerifyItem, VerifyOptions,
 };
 pub use retry::RetryPolicy;
 pub use transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportStage};

@@ -150,6 +150,51 @@ impl EventFilter {
     }
 }
 
+/// Whose claims a history holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimFilter {
+    /// Of this entity.
+    pub entity_fingerprint: Hash,
+    /// Of this type; `None`: of every type.
+    pub attribute_type: Option<u32>,
+}
+
+impl ClaimFilter {
+    pub(super) fn query(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("entity_fingerprint", Some(self.entity_fingerprint.to_hex())),
+            ("attribute_type", self.attribute_type.map(|attribute_type| attribute_type.to_string())),
+        ]
+    }
+}
+
+/// Whose grants a history holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantFilter {
+    /// All that this entity has granted.
+    Grantor(Hash),
+    /// All that were granted to this entity.
+    Grantee(Hash),
+    /// Those from one entity to another.
+    Between {
+        /// Who granted.
+        grantor: Hash,
+        /// To whom.
+        grantee: Hash,
+    },
+}
+
+impl GrantFilter {
+    pub(super) fn query(&self) -> Vec<(&'static str, Option<String>)> {
+        let (grantor, grantee) = match self {
+            Self::Grantor(grantor) => (Some(grantor), None),
+            Self::Grantee(grantee) => (None, Some(grantee)),
+            Self::Between { grantor, grantee } => (Some(grantor), Some(grantee)),
+        };
+        vec![("grantor_fingerprint", grantor.map(Hash::to_hex)), ("grantee_fingerprint", grantee.map(Hash::to_hex))]
+    }
+}
+
 /// A path with a query. Everything but unreserved characters is encoded; values that are `None` are left out.
 pub(super) fn target(path: &str, query: Vec<(&str, Option<String>)>) -> String {
     let pairs: Vec<String> =

@@ -16,6 +16,7 @@ from .._parties import Party
 from .._shared_receipts import with_whole_receipts
 from ..errors import InvalidInput, UnexpectedAnswer, VerificationError
 from ..prepare import PreparedEventAnchor, prepare_event_anchor
+from .histories import page_query
 from .node import origin
 from .records import Target
 
@@ -165,10 +166,7 @@ def list_events(
     asked = {name: value for name, value in filters if value is not None}
     if len(asked) != 1:
         raise InvalidInput("filter", "expected exactly one of event_hash, iris_ref, grant_ref and client_event_id")
-    page: Query = (
-        ("cursor", None if cursor is None else inputs.cursor(cursor)),
-        ("limit", None if limit is None else inputs.integer("limit", limit, minimum=1)),
-    )
+    page = page_query(cursor, limit)
     found = yield from get(session, models.EventList, "/v1/event-anchors", [*filters, *page])
     for anchor in found.items:
         if not isinstance(anchor, models.EventAnchor):

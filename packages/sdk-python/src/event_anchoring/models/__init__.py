@@ -30,6 +30,13 @@ from .heads import (
     TreeHead,
 )
 from .hexes import Hex32, Hex64
+from .histories import (
+    ClaimHistory,
+    ClaimHistoryItem,
+    GrantHistory,
+    GrantHistoryItem,
+    RecordEnd,
+)
 from .node import (
     Contradictions,
     Health,
@@ -100,6 +107,8 @@ __all__ = [
     "CertifiedSize",
     "Check",
     "ClaimAnchor",
+    "ClaimHistory",
+    "ClaimHistoryItem",
     "Consistency",
     "ConsistencyFrom",
     "Contradictions",
@@ -113,6 +122,8 @@ __all__ = [
     "FoundAnchor",
     "GenesisAnchor",
     "GrantAnchor",
+    "GrantHistory",
+    "GrantHistoryItem",
     "Health",
     "Hex32",
     "Hex64",
@@ -128,6 +139,7 @@ __all__ = [
     "RaftStatus",
     "Ready",
     "ReadyCheck",
+    "RecordEnd",
     "RevocationAnchor",
     "RevocationInView",
     "Revoked",

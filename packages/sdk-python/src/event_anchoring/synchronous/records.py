@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from typing import Iterator, Optional, Union
 
 from .. import models
 from .._inputs import Bytes32, Bytes64
-from .._operations import records
+from .._operations import histories, records
 from .._operations.records import RevocationInput, Target
 from .._options import Wait
 from .._parties import Party
@@ -181,3 +181,72 @@ class RecordCalls(ClientBase):
     def get_grant_anchor(self, grantor_fingerprint: Bytes32, grantee_fingerprint: Bytes32) -> models.ActiveGrant:
         """The grant in force between two entities. NotFound `no_active_grant` if there is none."""
         return self._run(records.get_grant(self._session, grantor_fingerprint, grantee_fingerprint))
+
+    def list_claim_anchors(
+        self,
+        *,
+        entity_fingerprint: Bytes32,
+        attribute_type: Optional[Union[int, str]] = None,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> models.ClaimHistory:
+        """One page of all claims of an entity, or of one type of it, with how each has ended."""
+        listed = histories.list_claims(
+            self._session,
+            entity_fingerprint=entity_fingerprint,
+            attribute_type=attribute_type,
+            cursor=cursor,
+            limit=limit,
+        )
+        return self._run(listed)
+
+    def iterate_claim_anchors(
+        self, *, entity_fingerprint: Bytes32, attribute_type: Optional[Union[int, str]] = None
+    ) -> Iterator[models.ClaimHistoryItem]:
+        """All of them, page by page as they are wanted."""
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_claim_anchors(
+                entity_fingerprint=entity_fingerprint, attribute_type=attribute_type, cursor=cursor, limit=100
+            )
+            for item in page.items:
+                yield item
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def list_grant_anchors(
+        self,
+        *,
+        grantor_fingerprint: Optional[Bytes32] = None,
+        grantee_fingerprint: Optional[Bytes32] = None,
+        cursor: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> models.GrantHistory:
+        """One page of all grants of a grantor, to a grantee, or from one to the other, with how each has ended."""
+        listed = histories.list_grants(
+            self._session,
+            grantor_fingerprint=grantor_fingerprint,
+            grantee_fingerprint=grantee_fingerprint,
+            cursor=cursor,
+            limit=limit,
+        )
+        return self._run(listed)
+
+    def iterate_grant_anchors(
+        self, *, grantor_fingerprint: Optional[Bytes32] = None, grantee_fingerprint: Optional[Bytes32] = None
+    ) -> Iterator[models.GrantHistoryItem]:
+        """All of them, page by page as they are wanted."""
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_grant_anchors(
+                grantor_fingerprint=grantor_fingerprint,
+                grantee_fingerprint=grantee_fingerprint,
+                cursor=cursor,
+                limit=100,
+            )
+            for item in page.items:
+                yield item
+            cursor = page.next_cursor
+            if cursor is None:
+                return
