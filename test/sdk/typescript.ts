@@ -159,6 +159,12 @@ describe("the TypeScript SDK on a cluster", () => {
     expect(operator.anchor.authority).toBe("operator");
     expect((await client.verifyClaimAnchor(grantee.anchor.anchorId)).state).toBe("revoked");
     await expect(client.getClaimAnchor(second, 0x1001)).rejects.toBeInstanceOf(NotFound);
+    const ends = [];
+    for await (const { anchor, ended } of client.eachGrantAnchor({ grantorFingerprint: first }))
+      ends.push([anchor.anchorId, ended?.code, ended?.endedBy]);
+    expect(ends).toEqual([[grant.anchor.anchorId, "grant_revoked", revoked.anchor.anchorId]]);
+    const [claim] = (await client.listClaimAnchors({ entityFingerprint: second })).items;
+    expect(claim?.ended).toMatchObject({ code: "claim_revoked", endedBy: operator.anchor.anchorId });
   });
 
   test("the ledger's refusals name the place", async () => {

@@ -8,6 +8,7 @@ import type { CommandContext } from "./command-lines/context.ts";
 import type { ProgramIo } from "./terminal/program-io.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
+import { addHistory } from "./command-lines/history.ts";
 import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
@@ -84,6 +85,7 @@ function buildProgram(context: CommandContext): Command {
   addReceipt(program, context);
   addBundle(program, context);
   addTrace(program, context);
+  addHistory(program, context);
   addLatest(program, context);
   addMonitor(program, context);
   addPolicy(program, context);

@@ -169,6 +169,10 @@ def test_claims_queries_and_revocation(client: Client) -> None:
     with pytest.raises(NotFound) as gone:
         client.get_claim_anchor(entity, 0x1001)
     assert gone.value.members["state"] == "revoked"
+    (item,) = client.iterate_claim_anchors(entity_fingerprint=entity)
+    assert item.ended is not None
+    assert (item.anchor.state, item.ended.code) == ("revoked", "claim_revoked")
+    assert item.ended.ended_by == revoked.anchor.anchor_id
 
 
 def test_heads_and_a_monitor(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:

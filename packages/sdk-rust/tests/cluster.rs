@@ -147,6 +147,14 @@ async fn claims_and_grants_come_stand_and_end() {
     client.revoke_claim_anchor(&by_client).await.unwrap();
     let verified = client.verify_claim_anchor(grantee.claim.anchor.anchor_id, &VerifyOptions::default()).await.unwrap();
     assert_eq!((verified.verified.valid, verified.state), (false, RecordState::Revoked));
+    let filter = GrantFilter::Between { grantor: grantor.entity, grantee: grantee.entity };
+    let history = client.list_grant_anchors(&filter, &Page::default()).await.unwrap();
+    let ended = history.items[0].ended.as_ref().unwrap();
+    assert_eq!((history.items[0].anchor.anchor_id, ended.code.as_str()), (grant, "grant_revoked"));
+    assert_eq!(ended.ended_by, Some(revoked.anchor.anchor_id));
+    let filter = ClaimFilter { entity_fingerprint: grantee.entity, attribute_type: None };
+    let history = client.list_claim_anchors(&filter, &Page::default()).await.unwrap();
+    assert_eq!(history.items[0].ended.as_ref().unwrap().code, "claim_revoked");
     let before = VerifyOptions { as_of: Some(Position::Sequence(created.anchor.sequence)), ..VerifyOptions::default() };
     assert!(client.verify_claim_anchor(grantee.claim.anchor.anchor_id, &before).await.unwrap().verified.valid);
 }

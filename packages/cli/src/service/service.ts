@@ -114,11 +114,12 @@ export class Service {
     }
   }
 
-  /** A call of the SDK's client. @throws CliError `unavailable`, `refused`, `answer_malformed`; `invalid` */
+  /** A call of the SDK's client. @throws CliError `unavailable`, `refused`, `answer_malformed`; `invalid`; `usage` */
   async call<Value>(use: (client: Client) => Promise<Value>): Promise<Value> {
     try {
       return await use(this.client);
     } catch (error) {
+      if (error instanceof InvalidInput) throw usageOf(error);
       if (error instanceof VerificationError) throw new CliError(EXIT.invalid, error.code, error.message);
       if (error instanceof UnexpectedAnswer) throw malformed(error.endpoint, error);
       if (error instanceof ApiProblem && !isPassing(error.status)) throw refusedBy(error);
@@ -144,8 +145,12 @@ function clientOf({ apiUrls, apiKey, timeoutMs, onWait }: ServiceOptions, retry:
     });
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw new CliError(EXIT.usage, error.code, error.message);
+    throw usageOf(error);
   }
+}
+
+function usageOf({ code, message }: InvalidInput): CliError {
+  return new CliError(EXIT.usage, code, message);
 }
 
 /** Every node is asked once before any is waited for. */
