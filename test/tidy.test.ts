@@ -64,12 +64,12 @@ function load(path: string): SourceFile {
     package: top === "packages" ? (folder ?? null) : null,
     isTest: top === "test" || area === "test" || area === "bench",
     lines: readFileSync(join(ROOT, path), "utf8").split("\n"),
-    facts: path.endsWith(".ts") ? readSyntax(join(ROOT, path)) : null,
+    facts: /\.tsx?$/.test(path) ? readSyntax(join(ROOT, path)) : null,
   };
 }
 
 const PATHS = ["packages", "test", "docs", "deploy", "certs"].flatMap(pathsUnder);
-const CODE = PATHS.filter((path) => /\.(ts|js|sql|go|sh)$/.test(path)).map(load);
+const CODE = PATHS.filter((path) => /\.(tsx?|js|sql|go|sh)$/.test(path)).map(load);
 const TYPESCRIPT = CODE.filter((file): file is SourceFile & { facts: SyntaxFacts } => file.facts !== null);
 const SOURCES = TYPESCRIPT.filter(({ package: folder, path }) => folder !== null && path.split("/")[2] === "src");
 const DOCUMENTS = [...PATHS.filter((path) => path.endsWith(".md")), "README.md"]
@@ -329,7 +329,7 @@ describe("language", () => {
   });
 
   test("file names are kebab-case", () => {
-    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
+    const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.tsx?$/;
     expect(TYPESCRIPT.map(({ path }) => path).filter((path) => !name.test(posix.basename(path)))).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ import {
   tlogPolicyOf,
 } from "@event-anchoring/protocol";
 import { runAnchorctl } from "../../packages/cli/test/run-anchorctl.ts";
-import { changed } from "../../packages/bundle/test/vector-builders/bundle-cases.ts";
+import { changed } from "../vector-builders/json.ts";
 import { Cluster } from "../../packages/bundle/test/vector-builders/bundle-cluster.ts";
 import { BundleWorld } from "../../packages/bundle/test/vector-builders/bundle-world.ts";
 import type { Json } from "../vector-builders/json.ts";

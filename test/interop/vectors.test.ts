@@ -14,7 +14,7 @@ import {
   tlogPolicyOf,
 } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { changed } from "../../packages/bundle/test/vector-builders/bundle-cases.ts";
+import { changed } from "../vector-builders/json.ts";
 import type { Json } from "../vector-builders/json.ts";
 import { whatGoLacks } from "./go-program.ts";
 import { GoVerifier, VERIFIER } from "./go-verifier.ts";

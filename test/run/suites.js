@@ -20,6 +20,7 @@ export const SLOW = [
   "packages/cli/test/{cluster,operator-acts,next-command}.test.ts",
   "packages/control-plane/test/{cluster-faults,erasure-process,growth,records-cluster}.test.ts",
   "packages/dev-cluster/test/embedded-postgres.test.ts",
+  "packages/explorer/test/browser/*.test.ts",
   "packages/provision/test/certs.test.ts",
   "packages/records/test/record-book.test.ts",
   "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",

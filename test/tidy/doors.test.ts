@@ -14,7 +14,7 @@ const PUBLISHED = new Set(["packages/raft-ts/src/index.ts", "packages/sdk-typesc
 function modulesUnder(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = posix.join(folder, entry.name);
-    if (entry.isFile()) return /\.(ts|js)$/.test(entry.name) ? [path] : [];
+    if (entry.isFile()) return /\.(tsx?|js)$/.test(entry.name) ? [path] : [];
     return entry.isDirectory() && !LEFT_OUT.has(entry.name) && !entry.name.startsWith(".") ? modulesUnder(path) : [];
   });
 }

@@ -35,7 +35,8 @@ interface Item {
 /** Of a TypeScript or JavaScript module; `path` from the root, where `file` lies. */
 export function readDoors(path: string, file: string): Doors {
   const text = readFileSync(file, "utf8");
-  const { body } = parseSync(text, { syntax: "typescript", target: "es2022" }) as unknown as { body: readonly Item[] };
+  const options = { syntax: "typescript", tsx: path.endsWith(".tsx"), target: "es2022" } as const;
+  const { body } = parseSync(text, options) as unknown as { body: readonly Item[] };
   const taken = body.flatMap(({ source, specifiers = [] }) =>
     source === undefined || source === null ? [] : [{ specifier: source.value, names: namesTaken(specifiers) }],
   );

@@ -6,6 +6,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "node-crypto": ["protocol"],
   records: ["protocol"],
   bundle: ["protocol", "records"],
+  verdicts: ["protocol", "bundle"],
   ledger: ["protocol", "records"],
   "raft-ts": [],
   "api-contract": ["protocol"],
@@ -24,6 +25,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   api: ["protocol", "node-crypto", "records", "ledger", "store", "api-contract", "control-contract", "telemetry"],
   provision: ["protocol", "node-crypto", "control-contract"],
+  explorer: ["protocol", "records", "bundle", "verdicts"],
   "sdk-typescript": ["protocol", "bundle", "api-contract"],
   cli: [
     "protocol",
@@ -35,6 +37,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "control-contract",
     "provision",
     "sdk-typescript",
+    "verdicts",
   ],
   "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
   testkit: [
@@ -77,6 +80,7 @@ export const PURE: Readonly<Record<string, readonly string[]>> = {
   protocol: ["@noble/curves", "@noble/hashes"],
   records: [],
   bundle: [],
+  verdicts: [],
   ledger: [],
   "raft-ts": [],
   "api-contract": ["zod"],
@@ -85,6 +89,7 @@ export const PURE: Readonly<Record<string, readonly string[]>> = {
 
 /** Files of a pure package that reach outside, and why. */
 export const IMPURE_FILES: Readonly<Record<string, string>> = {
+  "packages/verdicts/src/times.ts": "writes times that it is given; reads no clock",
   "packages/raft-ts/src/engine.ts": "loads the WebAssembly module, once",
   "packages/raft-ts/src/instance.ts": "starts an instance of that module",
   "packages/raft-ts/src/wasm-api.ts": "states the types of both",
@@ -98,6 +103,8 @@ export const OWNED_LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@noble/curves": ["protocol"],
   "@noble/hashes": ["protocol"],
   commander: ["cli"],
+  preact: ["explorer"],
+  "@dagrejs/dagre": ["explorer"],
   pino: ["telemetry"],
   "@opentelemetry/api": ["telemetry"],
   "@opentelemetry/exporter-trace-otlp-http": ["telemetry"],

@@ -69,7 +69,8 @@ export function readSyntax(path: string): SyntaxFacts {
   const lineStarts = [0];
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lineStarts.push(at + 1);
   const facts: Mutable<SyntaxFacts> = { imports: [], functions: [], declared: [], constructs: [] };
-  const tree = parseSync(bytes.toString("utf8"), { syntax: "typescript", target: "es2022" }) as unknown as Node;
+  const options = { syntax: "typescript", tsx: path.endsWith(".tsx"), target: "es2022" } as const;
+  const tree = parseSync(bytes.toString("utf8"), options) as unknown as Node;
   visit(tree, null, "", { facts, lineOf: (offset) => lineAt(lineStarts, offset - 1) });
   return facts;
 }

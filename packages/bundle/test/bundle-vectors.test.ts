@@ -7,7 +7,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { BUNDLE_CHECKS } from "../src/verify/verify-bundle.ts";
 import { BundleError, formatBundle, parseBundle, verifyBundle } from "../src/index.ts";
 import type { BundleVerification } from "../src/index.ts";
-import { changed } from "./vector-builders/bundle-cases.ts";
+import { changed } from "../../../test/vector-builders/json.ts";
 import type { Json } from "../../../test/vector-builders/json.ts";
 
 interface Case {

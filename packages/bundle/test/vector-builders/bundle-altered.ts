@@ -1,10 +1,10 @@
 /** Bundles with something in them that somebody altered. */
 import { bytesToBase64 } from "@event-anchoring/protocol";
-import type { BadCase, Change } from "./bundle-cases.ts";
+import type { BadCase } from "./bundle-cases.ts";
 import { Cluster } from "./bundle-cluster.ts";
 import { NAMED, itemAt as at } from "./bundle-named.ts";
 import { BundleWorld, idOf } from "./bundle-world.ts";
-import type { Json } from "../../../../test/vector-builders/json.ts";
+import type { Change, Json } from "../../../../test/vector-builders/json.ts";
 import { fill, hashOf } from "../../../../test/vector-builders/keys.ts";
 
 const { bundle: WHOLE } = NAMED.whole;

@@ -6,7 +6,7 @@ import type { Bundle, BundleCheckCode, BundleJson, BundleOutcome } from "../../s
 import type { AuthorityVerdict, Trace } from "@event-anchoring/records";
 import { BundleWorld, idOf } from "./bundle-world.ts";
 import type { Cut, EventOptions, Party, Written } from "./bundle-world.ts";
-import type { Json } from "../../../../test/vector-builders/json.ts";
+import type { Change, Json } from "../../../../test/vector-builders/json.ts";
 
 /** What the reader knows besides the bundle. */
 export interface Reader {
@@ -16,9 +16,6 @@ export interface Reader {
   readonly anchorId?: Uint8Array;
   readonly eventHash?: Uint8Array;
 }
-
-/** A member, by RFC 6901, and what stands there instead. */
-export type Change = readonly [at: string, to: Json];
 
 /** A bundle, and what it was cut out of. */
 export interface CutBundle {
@@ -140,21 +137,4 @@ export function statedOf(world: BundleWorld, subject: Written, asOf = world.posi
 
 export function bundleJson(bundle: Bundle): Json {
   return JSON.parse(formatBundle(bundle)) as Json;
-}
-
-/** Sets a member that is there. @param at RFC 6901, without escapes */
-export function changed(value: Json, [at, to]: Change): Json {
-  const [, name, ...rest] = at.split("/");
-  if (name === undefined) return to;
-  const next: Change = [rest.length === 0 ? "" : `/${rest.join("/")}`, to];
-  if (Array.isArray(value)) {
-    const items = value as readonly Json[];
-    if (items[Number(name)] === undefined) throw new RangeError(`nothing at ${at}`);
-    return items.map((item, index) => (index === Number(name) ? changed(item, next) : item));
-  }
-  if (typeof value !== "object" || value === null) throw new RangeError(`nothing at ${at}`);
-  const members = value as { readonly [name: string]: Json };
-  const member = members[name];
-  if (member === undefined) throw new RangeError(`nothing at ${at}`);
-  return { ...members, [name]: changed(member, next) };
 }

@@ -1,7 +1,8 @@
 /** Texts that are no bundle. */
 import { formatBundle } from "../../src/index.ts";
 import { NAMED } from "./bundle-named.ts";
-import { bundleJson, changed } from "./bundle-cases.ts";
+import { bundleJson } from "./bundle-cases.ts";
+import { changed } from "../../../../test/vector-builders/json.ts";
 import type { Json } from "../../../../test/vector-builders/json.ts";
 
 /** A text, and the code that it is refused with. */

@@ -1,12 +1,13 @@
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
+import { certifiedAtS, cosignersOf, isoSeconds, reasonText, short, shownVerdict } from "@event-anchoring/verdicts";
 import { checkReceipt, isProved, parseStated } from "../reports/check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { Play, hashOf } from "../demo/play.ts";
 import type { Current, Recorded, Verified } from "../demo/play.ts";
-import { certifiedAtS, cosignersOf, isoSeconds, printSteps } from "../reports/describe-receipt.ts";
-import { printFindings, printTree, reasonText, short, shownVerdict } from "../reports/describe-trace.ts";
+import { printSteps } from "../reports/describe-receipt.ts";
+import { printFindings, printTree } from "../reports/describe-trace.ts";
 import { Printer } from "../terminal/printer.ts";
 import { Service } from "../service/service.ts";
 import type { Fields } from "../service/service.ts";

@@ -9,9 +9,10 @@ import {
   bytesToHex,
   verifyContradiction,
 } from "@event-anchoring/protocol";
+import { notPinnedText } from "@event-anchoring/verdicts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
-import { notPinnedText, pinJson, printPin } from "../reports/describe-pin.ts";
+import { PIN_ADVICE, pinJson, printPin } from "../reports/describe-pin.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { asCliError, readText } from "../files/read-input.ts";
 import type { HeldTrustRoots } from "../files/trust-roots.ts";
@@ -47,7 +48,7 @@ export function evidenceCommand(options: EvidenceOptions, printer: Printer): Exi
   else {
     printPin(printer, held);
     for (const each of judged) describe(each, printer);
-    if (held.pin === null) printer.verdict("warn", `NOT PINNED: ${notPinnedText(held)}`);
+    if (held.pin === null) printer.verdict("warn", `NOT PINNED: ${notPinnedText(held, PIN_ADVICE)}`);
   }
   if (judged.some(({ failure }) => failure !== null)) return EXIT.invalid;
   return held.pin === null && judged.length > 0 ? EXIT.notPinned : EXIT.ok;

@@ -1,6 +1,6 @@
 import { wireName } from "@event-anchoring/sdk";
 import type { Client, ClaimAnchor, GrantAnchor, HistoryItem, PageInput, RecordHistory } from "@event-anchoring/sdk";
-import { short } from "../reports/describe-trace.ts";
+import { short } from "@event-anchoring/verdicts";
 import type { Service } from "../service/service.ts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";

@@ -1,16 +1,16 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle, verifyBundle } from "@event-anchoring/bundle";
-import type { Bundle, BundleOutcome, BundleVerification } from "@event-anchoring/bundle";
+import type { Bundle, BundleVerification } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
+import { VERDICT_MARKS, bundleSteps, bundleVerdictText, pinnedOutcomeOf } from "@event-anchoring/verdicts";
+import type { PinnedOutcome } from "@event-anchoring/verdicts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
-import { isoMs } from "../reports/describe-receipt.ts";
-import { notPinnedText, pinJson, printPin } from "../reports/describe-pin.ts";
-import { shownVerdict } from "../reports/describe-trace.ts";
+import { PIN_ADVICE, pinJson, printPin } from "../reports/describe-pin.ts";
 import type { Progress } from "../terminal/progress.ts";
-import type { Mark, Printer } from "../terminal/printer.ts";
+import type { Printer } from "../terminal/printer.ts";
 import { hashFile, readText } from "../files/read-input.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
 import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
@@ -30,15 +30,6 @@ export interface VerifyBundleOptions {
 const HEAD_BYTES = 256;
 /** From so many on a verdict takes longer than a second. */
 const MANY_LEAVES = 10_000;
-const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
-  pass: "pass",
-  fail: "fail",
-  not_checked: "warn",
-};
-
-/** Without a pin a bundle that goes together is no more than that. */
-type PinnedOutcome = BundleOutcome | "not_pinned";
-
 const BUNDLE_EXITS: Readonly<Record<PinnedOutcome, ExitCode>> = {
   not_pinned: EXIT.notPinned,
   valid: EXIT.ok,
@@ -87,7 +78,7 @@ export async function verifyBundleCommand(
   const verification = judgeBundle(bundle, held.chain, expect);
   if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification, held) });
   else printBundle(options.bundle, verification, held, printer);
-  return BUNDLE_EXITS[outcomeOf(verification, held)];
+  return BUNDLE_EXITS[pinnedOutcomeOf(verification, held)];
 }
 
 /** @throws CliError `invalid` for what is no bundle */
@@ -108,13 +99,9 @@ export function judgeBundle(
   return verifyBundle({ bundle, trust: { trustRoots }, expect }, nodeCrypto);
 }
 
-function outcomeOf({ outcome }: BundleVerification, { pin }: HeldTrustRoots): PinnedOutcome {
-  return pin === null && outcome !== "invalid" ? "not_pinned" : outcome;
-}
-
 export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
   const { checks, subject, asOf, actorProven, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
-  const outcome = outcomeOf(verification, held);
+  const outcome = pinnedOutcomeOf(verification, held);
   const failed = checks.find(({ result }) => result === "fail")?.code ?? null;
   return {
     outcome,
@@ -132,58 +119,15 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
   };
 }
 
-const VERDICTS: Readonly<Record<PinnedOutcome, string>> = {
-  valid: "VALID: everything above is proved.",
-  valid_as_stated: "VALID AS STATED: nothing is wrong, and what is marked ! rests on the word of the service.",
-  not_pinned: "NOT PINNED: the bundle and the trust root go together, which proves nothing yet:",
-  invalid: "NOT VALID",
-};
-
-const VERDICT_MARKS: Readonly<Record<PinnedOutcome, Mark>> = {
-  valid: "pass",
-  valid_as_stated: "warn",
-  not_pinned: "warn",
-  invalid: "fail",
-};
-
 export function printBundle(
   path: string,
   verification: BundleVerification,
   held: HeldTrustRoots,
   printer: Printer,
 ): void {
-  const { checks, subject } = verification;
-  const outcome = outcomeOf(verification, held);
-  // Nothing is shown as good that hangs on a pin, if there is none.
-  const shown = (mark: Mark): Mark => (mark === "pass" && held.pin === null ? "skip" : mark);
-  printer.line(`${path}  ${bytesToHex(subject)}`);
+  printer.line(`${path}  ${bytesToHex(verification.subject)}`);
   printPin(printer, held);
-  for (const { code, result, detail } of checks) printer.check(shown(MARKS[result]), code.replace("_", " "), detail);
-  if (outcome !== "invalid") printVerdicts(verification, shown, printer);
-  printer.verdict(VERDICT_MARKS[outcome], `${VERDICTS[outcome]}${reasonOf(outcome, verification, held)}`);
-}
-
-function reasonOf(outcome: PinnedOutcome, { checks }: BundleVerification, held: HeldTrustRoots): string {
-  if (outcome === "not_pinned") return ` ${notPinnedText(held)}`;
-  const failed = checks.find(({ result }) => result === "fail");
-  return failed === undefined ? "" : ` (${failed.code}): ${failed.detail}`;
-}
-
-function printVerdicts(
-  { leaf, asOf, actorProven, authorisedAtAction, authorisedNow }: BundleVerification,
-  shown: (mark: Mark) => Mark,
-  printer: Printer,
-): void {
-  const isAct = leaf !== null && (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent);
-  if (isAct) {
-    const text = actorProven
-      ? "proven: signed with the key of the actor's claim"
-      : "not proven: only the API client that recorded the event says who acted";
-    printer.check(shown(actorProven ? "pass" : "warn"), "actor", text);
-  }
-  const atAction = shownVerdict(authorisedAtAction, actorProven);
-  printer.check(shown(atAction.mark), "at action", atAction.text);
-  const later = shownVerdict(authorisedNow, actorProven);
-  const when = `as of sequence ${asOf.sequence}, ${isoMs(asOf.timeMs)}`;
-  printer.check(shown(later.mark), "later", `${later.text}, ${when}`);
+  for (const { mark, label, detail } of bundleSteps(verification, held)) printer.check(mark, label, detail);
+  const outcome = pinnedOutcomeOf(verification, held);
+  printer.verdict(VERDICT_MARKS[outcome], bundleVerdictText(verification, held, PIN_ADVICE));
 }

@@ -1,11 +1,20 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
 import type { ReceiptVerification } from "@event-anchoring/protocol";
+import {
+  certifiedAtS,
+  cosignersOf,
+  isoMs,
+  isoSeconds,
+  judgeReceiptVerification,
+  receiptVerdictText,
+} from "@event-anchoring/verdicts";
+import type { Mark, ReceiptOutcome, ReceiptVerdict } from "@event-anchoring/verdicts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
-import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../reports/describe-receipt.ts";
-import { notPinnedText, pinJson } from "../reports/describe-pin.ts";
-import type { Mark, Printer } from "../terminal/printer.ts";
+import { printSteps } from "../reports/describe-receipt.ts";
+import { PIN_ADVICE, pinJson } from "../reports/describe-pin.ts";
+import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { hashFile } from "../files/read-input.ts";
 import { readReceipt } from "../files/receipt-file.ts";
@@ -31,73 +40,47 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   const receipt = readReceipt(proofPath);
   const held = loadTrustRoots({ paths: options.trustRoots, pin: options.pin, workingDir: options.workingDir });
   const verification = verifyReceipt({ receipt, trustRoots: held.chain, expect: { eventHash } }, nodeCrypto);
-  const outcome = judge(verification, held, options.isCurrentRequired);
+  const verdict = judgeReceiptVerification(verification, held, options.isCurrentRequired);
   if (options.isJson) {
-    printer.json(asJson(options, eventHash, held, verification, outcome));
+    printer.json(asJson(options, eventHash, held, verification, verdict));
   } else {
     printer.line(`${options.file}  SHA-256 ${bytesToHex(eventHash)}`);
     printSteps(printer, verification, held);
-    for (const warning of outcome.warnings) printer.check("warn", "warning", warning);
-    printer.verdict(MARKS[outcome.exitCode], verdictText(options.file, verification, held, outcome));
+    for (const warning of verdict.warnings) printer.check("warn", "warning", warning);
+    const words = { subject: `${options.file} is the event`, nextStep: PIN_ADVICE };
+    printer.verdict(MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
   }
-  return outcome.exitCode;
+  return EXITS[verdict.outcome];
 }
 
-type OutcomeCode = typeof EXIT.ok | typeof EXIT.invalid | typeof EXIT.notPinned;
-
-const MARKS: Readonly<Record<OutcomeCode, Mark>> = {
-  [EXIT.ok]: "pass",
-  [EXIT.invalid]: "fail",
-  [EXIT.notPinned]: "warn",
+const EXITS: Readonly<Record<ReceiptOutcome, ExitCode>> = {
+  valid: EXIT.ok,
+  // A file is always given here, so there is always something to compare.
+  not_compared: EXIT.invalid,
+  not_pinned: EXIT.notPinned,
+  invalid: EXIT.invalid,
 };
 
-interface Outcome {
-  readonly exitCode: OutcomeCode;
-  readonly warnings: readonly string[];
-  /** Stable code of what failed. */
-  readonly failure: string | null;
-}
-
-function judge(verification: ReceiptVerification, { pin }: HeldTrustRoots, isCurrentRequired: boolean): Outcome {
-  const warnings: string[] = [];
-  const { supersededTrustRoot, failure } = verification;
-  if (supersededTrustRoot !== undefined) {
-    warnings.push(`only trust root ${supersededTrustRoot} is satisfied, not the newest: renew the receipt`);
-  }
-  if (verification.originLost) warnings.push("the origin is marked lost: it is never written to again");
-  if (failure !== null) return { exitCode: EXIT.invalid, warnings, failure: failure.code };
-  if (isCurrentRequired && supersededTrustRoot !== undefined)
-    return { exitCode: EXIT.invalid, warnings, failure: "superseded_trust_root" };
-  if (pin === null) return { exitCode: EXIT.notPinned, warnings, failure: "not_pinned" };
-  return { exitCode: EXIT.ok, warnings, failure: null };
-}
-
-function verdictText(file: string, verification: ReceiptVerification, held: HeldTrustRoots, outcome: Outcome): string {
-  if (outcome.exitCode === EXIT.invalid) {
-    const step = verification.steps.find(({ result }) => result === "fail");
-    const reason = step === undefined ? (outcome.warnings[0] ?? "") : `${step.code}: ${step.detail}`;
-    return `NOT VALID (${outcome.failure ?? ""}): ${reason}`;
-  }
-  if (outcome.exitCode === EXIT.notPinned)
-    return `NOT PINNED: file, receipt and trust root go together, which proves nothing yet: ${notPinnedText(held)}`;
-  const at = certifiedAtS(verification, held.chain);
-  const accepted = verification.leaf === null ? "" : ` accepted at ${isoMs(verification.leaf.acceptedMs)}`;
-  return `VALID: ${file} is the event that was${accepted}${at === null ? "" : ` and certified at ${isoSeconds(at)}`}.`;
-}
+const MARKS: Readonly<Record<ReceiptOutcome, Mark>> = {
+  valid: "pass",
+  not_compared: "warn",
+  not_pinned: "warn",
+  invalid: "fail",
+};
 
 function asJson(
   options: VerifyOptions,
   eventHash: Uint8Array,
   held: HeldTrustRoots,
   verification: ReceiptVerification,
-  outcome: Outcome,
+  verdict: ReceiptVerdict,
 ): object {
   const { leaf, anchorId } = verification;
   const { newest } = held.chain;
   const at = certifiedAtS(verification, held.chain);
   return {
-    valid: outcome.exitCode === EXIT.ok,
-    failure: outcome.failure,
+    valid: verdict.outcome === "valid",
+    failure: verdict.failure,
     pin: pinJson(held),
     file: options.file,
     event_hash: bytesToHex(eventHash),
@@ -112,6 +95,6 @@ function asJson(
     superseded_trust_root: verification.supersededTrustRoot ?? null,
     origin_lost: verification.originLost,
     steps: verification.steps,
-    warnings: outcome.warnings,
+    warnings: verdict.warnings,
   };
 }

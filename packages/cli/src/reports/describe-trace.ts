@@ -1,75 +1,14 @@
 /** A trace as a tree in the terminal: the root of the delegation on top, the act at the end. */
-import type { Trace, TraceReason, Verdict } from "@event-anchoring/sdk";
-import type { Mark, Printer } from "../terminal/printer.ts";
+import type { Trace } from "@event-anchoring/sdk";
+import { boundaryText, hopsText, named, reasonText, short, shownVerdict } from "@event-anchoring/verdicts";
+import type { Mark, Names } from "@event-anchoring/verdicts";
+import type { Printer } from "../terminal/printer.ts";
 import type { ShownHop, ShownRecord, ShownTrace } from "../service/trace-answer.ts";
-
-/** Names for anchor ids, where somebody knows them. */
-export type Names = ReadonlyMap<string, string>;
 
 const NO_NAMES: Names = new Map();
 /** Longer chains show both ends. */
 const HOPS_SHOWN_MAX = 8;
 const HOPS_SHOWN_AT_EACH_END = 3;
-const SHORT_DIGITS = 12;
-
-/** The first digits of a hash: enough to recognise it, too few to copy it by mistake. */
-export function short(hex: string): string {
-  return hex.length > SHORT_DIGITS ? `${hex.slice(0, SHORT_DIGITS)}…` : hex;
-}
-
-const REASON_TEXTS: Readonly<Record<string, string>> = {
-  not_an_event: "only events are acts",
-  iris_ref_empty: "the event names no claim of its actor",
-  grant_ref_empty: "the event names no grant",
-  reference_wrong_kind: "a reference names a record of another kind",
-  records_not_loaded: "a record that would decide is missing, or contradicts its leaf",
-  actor_key_mismatch: "somebody else than the actor has signed it",
-  actor_not_grantee: "the actor is not the one whom the grant names",
-  claim_revoked: "the actor's claim is revoked",
-  claim_superseded: "a newer claim has taken the place of the actor's",
-  claim_expired: "the actor's claim has expired",
-  grant_revoked: "the grant is revoked",
-  grant_superseded: "a newer grant has taken the place of this one",
-  grant_not_yet_valid: "the grant's window has not begun",
-  grant_expired: "the grant's window has ended",
-  grantor_claim_revoked: "the grantor's claim is revoked",
-  grantee_claim_revoked: "the grantee's claim is revoked",
-  grantor_not_in_force: "no claim of the grantor is in force",
-  grantee_not_in_force: "no claim of the grantee is in force",
-};
-
-/** `the grant is revoked: 3f9a0c11e2d4…, sequence 19 (grant_revoked)` */
-export function reasonText({ code, anchorId, sequence }: TraceReason, names: Names = NO_NAMES): string {
-  const where = [
-    ...(anchorId === null ? [] : [named(anchorId, names)]),
-    ...(sequence === null ? [] : [`sequence ${sequence}`]),
-  ];
-  const place = where.length === 0 ? "" : `: ${where.join(", ")}`;
-  return `${REASON_TEXTS[code] ?? code}${place} (${code})`;
-}
-
-/** @param otherwise its name if it has no label */
-function named(anchorId: string, names: Names, otherwise?: string): string {
-  const name = names.get(anchorId) ?? otherwise;
-  return name === undefined ? short(anchorId) : `${name} ${short(anchorId)}`;
-}
-
-/** How a verdict on an act is shown; nothing of it needs colour to be read. */
-export interface ShownVerdict {
-  readonly mark: Mark;
-  /** One word or two, for a table. */
-  readonly word: string;
-  /** As a sentence begins. */
-  readonly text: string;
-}
-
-/** What was authorised and not signed is never shown as what was. */
-export function shownVerdict(verdict: Verdict, isActorProven: boolean): ShownVerdict {
-  if (verdict === "unknown") return { mark: "skip", word: "unknown", text: "authorised: unknown" };
-  if (!verdict) return { mark: "fail", word: "no", text: "authorised: no" };
-  if (!isActorProven) return { mark: "warn", word: "not signed", text: "authorised, not signed" };
-  return { mark: "pass", word: "yes", text: "authorised: yes" };
-}
 
 function stateMark(state: string | null): Mark {
   return state === null ? "skip" : state === "active" ? "pass" : "fail";
@@ -117,10 +56,9 @@ function claimText(claim: ShownRecord, names: Names): string {
 }
 
 function grantText({ grant, witnessPublicKey, witnessIsGrantee }: ShownHop, names: Names): string {
-  const { delegationDepth } = grant;
-  const further = delegationDepth === 0 ? "no further hop" : `${delegationDepth} further hops`;
   const witness = witnessIsGrantee ? "witnessed by the grantee" : `witness ${short(witnessPublicKey)}`;
-  return `${named(grant.anchorId, names, "grant")}  ${grant.state ?? ""}, ${further}, ${witness}`;
+  const hops = hopsText(grant.delegationDepth);
+  return `${named(grant.anchorId, names, "grant")}  ${grant.state ?? ""}, ${hops}, ${witness}`;
 }
 
 const SIGNATURE_TEXTS: Readonly<Record<Trace["actor"]["actorSignature"], string>> = {
@@ -187,11 +125,4 @@ function printVerdict(
   const reasons = trace.reasons.filter((reason) => reason.verdict === verdict).map((it) => reasonText(it, names));
   printer.check(mark, label, `${text}${reasons[0] === undefined ? "" : `, ${reasons[0]}`}`);
   for (const reason of reasons.slice(1)) printer.check(mark, "", reason);
-}
-
-function boundaryText({ scopeHash, depth, window: { notBefore, expiresAt } }: NonNullable<Trace["boundary"]>): string {
-  const from = notBefore === 0 ? "" : ` from ${new Date(notBefore).toISOString()}`;
-  const until = expiresAt === 0 ? "" : ` until ${new Date(expiresAt).toISOString()}`;
-  const window = from === "" && until === "" ? "at any time" : `${from}${until}`.trimStart();
-  return `scope ${short(scopeHash)}, ${window}, hops: ${depth.granted} granted, ${depth.used} used, ${depth.left} left`;
 }

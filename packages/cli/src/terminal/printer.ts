@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import type { Mark } from "@event-anchoring/verdicts";
 import type { NextCommand } from "./next-command.ts";
 
 /** Where a command writes; a terminal gets colours, everything else plain text. */
@@ -6,8 +7,6 @@ export interface Output {
   readonly isTTY: boolean;
   write(text: string): void;
 }
-
-export type Mark = "pass" | "fail" | "skip" | "warn";
 
 const SIGNS: Readonly<Record<Mark, readonly [sign: string, colour: "green" | "red" | "gray" | "yellow"]>> = {
   pass: ["✓", "green"],

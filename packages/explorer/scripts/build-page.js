@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+/**
+ * Builds the proof page: one HTML file with script, style and policy in it. The same sources make the same bytes: no
+ * time, path or chance goes in.
+ *
+ * Usage: build-page.js [file]   default: dist/page.html of this package
+ */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const GLOSSARY = new URL("../../../docs/GLOSSARY.md", import.meta.url);
+
+/** What no record of a log is explained by. */
+const SECTION_LEFT_OUT = /^## Agreeing$[^]*?(?=^## )/m;
+
+/** Rows `| term | name in code | meaning |` of the glossary, without its marks of Markdown. */
+function readGlossary() {
+  const plain = (text) =>
+    text
+      .trim()
+      .replaceAll(/[*`]/g, "")
+      .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1");
+  const text = readFileSync(GLOSSARY, "utf8").replace(SECTION_LEFT_OUT, "");
+  return text.split("\n").flatMap((line) => {
+    const [, term, , meaning, ...rest] = line.split("|");
+    if (rest.length !== 1 || term.trim() === "Term" || /^[\s-]*$/.test(term)) return [];
+    return [{ term: plain(term), meaning: plain(meaning) }];
+  });
+}
+
+// Vite would take another one from whoever calls, and make another page.
+process.env.NODE_ENV = "production";
+
+/** What the page is made of: its program and its style. */
+const PARTS = {
+  name: "parts",
+  resolveId: (id) => (id === "page" ? "\0page" : null),
+  load: (id) =>
+    id === "\0page"
+      ? ["main.tsx", "page.css"].map((part) => `import ${JSON.stringify(resolve(PACKAGE, "src", part))};`).join("\n")
+      : null,
+};
+
+async function bundle() {
+  const { output } = await build({
+    configFile: false,
+    root: PACKAGE,
+    logLevel: "warn",
+    mode: "production",
+    plugins: [PARTS],
+    define: { GLOSSARY: JSON.stringify(readGlossary()) },
+    resolve: { conditions: ["source", "module", "browser", "production"] },
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    build: {
+      write: false,
+      target: "es2022",
+      modulePreload: false,
+      cssCodeSplit: false,
+      rollupOptions: { input: "page", output: { format: "iife" } },
+    },
+  });
+  const script = output.find(({ type }) => type === "chunk");
+  const style = output.find(({ fileName }) => fileName.endsWith(".css"));
+  if (output.length !== 2 || script === undefined || style === undefined) {
+    throw new Error(`one script and one style were expected: ${output.map(({ fileName }) => fileName).join(", ")}`);
+  }
+  return { script: script.code.trim(), style: String(style.source).trim() };
+}
+
+function sourceHash(text) {
+  return `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
+}
+
+/** The page runs this one script, and may ask nothing but the node that it came from. */
+function policyOf({ script, style }) {
+  return [
+    "default-src 'none'",
+    `script-src ${sourceHash(script)}`,
+    `style-src ${sourceHash(style)}`,
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+function pageOf(parts) {
+  // An HTML parser ends a script at these characters, wherever they are.
+  const script = parts.script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+  const values = { ...parts, script };
+  const template = readFileSync(resolve(PACKAGE, "src/page.html"), "utf8");
+  return template
+    .replace("%policy%", () => policyOf(values))
+    .replace("<!--style-->", () => `<style>${values.style}</style>`)
+    .replace("<!--script-->", () => `<script>${values.script}</script>`);
+}
+
+const file = resolve(process.argv[2] ?? resolve(PACKAGE, "dist/page.html"));
+const page = pageOf(await bundle());
+mkdirSync(dirname(file), { recursive: true });
+writeFileSync(file, page);

@@ -1,0 +1,106 @@
+/** Judges a receipt as `anchorctl verify` does. */
+import { bytesToHex, decodeLeaf, equalBytes, nobleCrypto, verifyReceipt, LEAF_KIND } from "@event-anchoring/protocol";
+import { judgeReceiptVerification, receiptSteps, receiptVerdictText } from "@event-anchoring/verdicts";
+import type { JudgedBy, Mark, ReceiptOutcome } from "@event-anchoring/verdicts";
+import type { GivenOf } from "../given/given.ts";
+import type { Judged } from "./judged.ts";
+import { PIN_ADVICE, pinStep } from "./pin-step.ts";
+
+const MARKS: Readonly<Record<ReceiptOutcome, Mark>> = {
+  valid: "pass",
+  not_compared: "warn",
+  not_pinned: "warn",
+  invalid: "fail",
+};
+
+const RECEIPT_ENDING = ".tlog-proof";
+
+/** What the reader knows by other means than the receipt. */
+export interface Expected {
+  readonly anchorId: Uint8Array | null;
+  /** SHA-256 of the event, where the file itself is not given. */
+  readonly eventHash: Uint8Array | null;
+}
+
+interface Compared {
+  readonly eventHash: Uint8Array;
+  readonly name: string;
+  readonly what: string;
+}
+
+/** The event hash that the leaf holds; null: it is no event, or no leaf. */
+function ownHash(leaf: Uint8Array): Uint8Array | null {
+  try {
+    const decoded = decodeLeaf(leaf);
+    const isEvent = decoded.kind === LEAF_KIND.event || decoded.kind === LEAF_KIND.signedEvent;
+    return isEvent ? decoded.eventHash : null;
+  } catch {
+    // The first step of the verification says what is wrong with it.
+    return null;
+  }
+}
+
+/**
+ * The file that a receipt is compared with: that of its name, else the one whose hash it holds, else the only one that
+ * there is. A file that is beside its own receipt is no other receipt's.
+ */
+function fileOf(
+  { name, receipt }: GivenOf<"receipt">,
+  files: readonly GivenOf<"file">[],
+  receipts: readonly GivenOf<"receipt">[],
+): GivenOf<"file"> | null {
+  const own = files.find((file) => name === `${file.name}${RECEIPT_ENDING}`);
+  if (own !== undefined) return own;
+  const hash = ownHash(receipt.leaf);
+  const same = hash === null ? undefined : files.find((file) => equalBytes(file.hash, hash));
+  if (same !== undefined) return same;
+  const free = files.filter((file) => !receipts.some((each) => each.name === `${file.name}${RECEIPT_ENDING}`));
+  return receipts.length === 1 && free.length === 1 ? (free[0] ?? null) : null;
+}
+
+function comparedWith(file: GivenOf<"file"> | null, { eventHash }: Expected, receiptName: string): Compared | null {
+  if (file !== null) return { eventHash: file.hash, name: file.name, what: "the SHA-256 of this file" };
+  if (eventHash === null) return null;
+  const name = receiptName.endsWith(RECEIPT_ENDING) ? receiptName.slice(0, -RECEIPT_ENDING.length) : "it";
+  return { eventHash, name, what: "the SHA-256 that was typed in" };
+}
+
+export function judgeReceipt(
+  given: GivenOf<"receipt">,
+  judgedBy: JudgedBy,
+  expected: Expected,
+  others: { readonly files: readonly GivenOf<"file">[]; readonly receipts: readonly GivenOf<"receipt">[] },
+): Judged {
+  const compared = comparedWith(fileOf(given, others.files, others.receipts), expected, given.name);
+  const expect = {
+    ...(compared === null ? {} : { eventHash: compared.eventHash }),
+    ...(expected.anchorId === null ? {} : { anchorId: expected.anchorId }),
+  };
+  const verification = verifyReceipt({ receipt: given.receipt, trustRoots: judgedBy.chain, expect }, nobleCrypto);
+  const verdict = judgeReceiptVerification(verification, judgedBy, false);
+  const subject = compared === null ? `the record of ${given.name} is the one` : `${compared.name} is the event`;
+  const file =
+    compared === null
+      ? []
+      : [
+          {
+            mark: "skip" as const,
+            label: "file",
+            detail: `${compared.name}, SHA-256 ${bytesToHex(compared.eventHash)}`,
+          },
+        ];
+  return {
+    name: given.name,
+    kind: "receipt",
+    mark: MARKS[verdict.outcome],
+    text: receiptVerdictText(verification, judgedBy, verdict, { subject, nextStep: PIN_ADVICE }),
+    steps: [
+      ...file,
+      pinStep(judgedBy),
+      ...receiptSteps(verification, judgedBy, compared?.what),
+      ...verdict.warnings.map((detail) => ({ mark: "warn" as const, label: "warning", detail })),
+    ],
+    leaf: verification.leaf,
+    bundle: null,
+  };
+}

@@ -1,0 +1,85 @@
+/** Judges everything that was given, with one pin. */
+import { nobleCrypto, rootThk, parseNote, NoteError, equalBytes } from "@event-anchoring/protocol";
+import { givenOf } from "../given/given.ts";
+import type { Given, GivenOf } from "../given/given.ts";
+import { judgeBundle } from "./judge-bundle.ts";
+import { judgeCheckpoint, judgeTrustRoots } from "./judge-documents.ts";
+import { judgeReceipt } from "./judge-receipt.ts";
+import type { Expected } from "./judge-receipt.ts";
+import type { Judged } from "./judged.ts";
+import { holdTrustRoots } from "./trust.ts";
+import type { HeldTrust, Pin } from "./trust.ts";
+
+const KINDS = {
+  receipt: "receipt",
+  bundle: "bundle",
+  checkpoint: "checkpoint",
+  trust_root: "trust root",
+} as const;
+
+const PLAIN = { steps: [], leaf: null, bundle: null } as const;
+
+/** Without a trust root of its own a bundle is judged by the documents in it, from the pinned one on. */
+function trustForBundle({ bundle }: GivenOf<"bundle">, held: HeldTrust, pin: Pin): HeldTrust {
+  if (held.state !== "missing") return held;
+  if (pin.state !== "given") return holdTrustRoots(bundle.trustRoots.slice(0, 1), pin);
+  const pinned = bundle.trustRoots.find((document) => isThk(document, pin.rootThk)) ?? bundle.trustRoots[0];
+  return holdTrustRoots(pinned === undefined ? [] : [pinned], pin);
+}
+
+function isThk(document: string, wanted: Uint8Array): boolean {
+  try {
+    return equalBytes(rootThk(parseNote(document).text, nobleCrypto.sha256), wanted);
+  } catch (error) {
+    if (error instanceof NoteError) return false;
+    throw error;
+  }
+}
+
+function withoutTrust({ name, kind }: GivenOf<"receipt" | "bundle" | "checkpoint">, held: HeldTrust): Judged {
+  const base = { ...PLAIN, name, kind: KINDS[kind] };
+  if (held.state === "refused")
+    return { ...base, mark: "fail", text: `NOT VALID (${held.code}): the trust root is not valid: ${held.detail}` };
+  const from = "anybody may give it to you: it is worth nothing without its hash, which is the pin";
+  return { ...base, mark: "warn", text: `NO TRUST ROOT: give the trust root of the cluster; ${from}.` };
+}
+
+function judgeBroken({ name, meant, code, detail }: GivenOf<"broken">): Judged[] {
+  if (meant === "names" || meant === "file") return [];
+  const kind = KINDS[meant];
+  return [{ ...PLAIN, name, kind, mark: "fail", text: `NOT VALID: ${name} is not a ${kind}: ${detail} (${code})` }];
+}
+
+/** Verdicts on everything that was given and can have one: what was broken first, then in the order it was given. */
+export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected): Judged[] {
+  const held = holdTrustRoots(
+    givenOf(given, "trust_root").flatMap(({ documents }) => documents),
+    pin,
+  );
+  const receipts = givenOf(given, "receipt");
+  const bundles = givenOf(given, "bundle");
+  const files = givenOf(given, "file");
+  const verdicts = [
+    ...givenOf(given, "broken").flatMap(judgeBroken),
+    ...bundles.map((one) => {
+      const trust = trustForBundle(one, held, pin);
+      return trust.state === "held" ? judgeBundle(one, trust.judgedBy, expected, files) : withoutTrust(one, trust);
+    }),
+    ...receipts.map((one) =>
+      held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),
+    ),
+    ...givenOf(given, "checkpoint").map((one) =>
+      held.state === "held" ? judgeCheckpoint(one, held.judgedBy) : withoutTrust(one, held),
+    ),
+  ];
+  return [...verdicts, ...judgeHeld(given, held)];
+}
+
+/** The trust roots, as one thing: they are documents that were given like any other. */
+function judgeHeld(given: readonly Given[], held: HeldTrust): Judged[] {
+  const names = givenOf(given, "trust_root").map(({ name }) => name);
+  const name = names.join(", ");
+  if (held.state === "missing") return [];
+  if (held.state === "held") return [judgeTrustRoots(name, held.judgedBy)];
+  return [{ ...PLAIN, name, kind: "trust root", mark: "fail", text: `NOT VALID (${held.code}): ${held.detail}` }];
+}

@@ -1,0 +1,10 @@
+/** What the page says, without the page: for tests. */
+export { judgeAll } from "./check/judge.ts";
+export { parsePin } from "./check/trust.ts";
+export { leavesOf } from "./chain/bundle-leaves.ts";
+export { chainModelOf } from "./chain/chain-model.ts";
+export { drawingOf } from "./chain/layout.ts";
+export { stopsOf } from "./chain/positions.ts";
+export { detailRows, termsOf } from "./chain/record-details.ts";
+export { recognise } from "./given/recognise.ts";
+export type { Given } from "./given/given.ts";

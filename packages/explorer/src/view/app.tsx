@@ -1,0 +1,142 @@
+import type { Names } from "@event-anchoring/verdicts";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { judgeAll } from "../check/judge.ts";
+import type { Judged } from "../check/judged.ts";
+import { parsePin } from "../check/trust.ts";
+import type { Pin } from "../check/trust.ts";
+import { givenOf } from "../given/given.ts";
+import type { Given } from "../given/given.ts";
+import { recognise } from "../given/recognise.ts";
+import { About } from "./about.tsx";
+import { DropZone, GivenList } from "./given-files.tsx";
+import type { GivenItem, Offered } from "./given-files.tsx";
+import { ExpectedFields, PinField } from "./pin-field.tsx";
+import { VerdictCard } from "./verdict-card.tsx";
+
+function tooLarge(name: string): Given {
+  const detail = "too large to be hashed here: take its SHA-256 with sha256sum, and type that in";
+  return { kind: "broken", name, size: 0, meant: "file", code: "file_too_large", detail };
+}
+
+function itemOf({ name, bytes }: Offered, id: number): GivenItem {
+  if (bytes === null) return { id, name, bytes: new Uint8Array(0), isFile: false, given: tooLarge(name) };
+  return { id, name, bytes, isFile: false, given: recognise({ name, bytes, isFile: false }) };
+}
+
+/** The things that were given; one that comes again under its name takes the place of the first. */
+function useGiven() {
+  const [items, setItems] = useState<readonly GivenItem[]>([]);
+  const nextId = useRef(0);
+  return {
+    items,
+    add: (offered: readonly Offered[]): void => {
+      const added = offered.map((one) => itemOf(one, nextId.current++));
+      const names = new Set(added.map(({ name }) => name));
+      const isPasted = (name: string): boolean => name === "pasted text";
+      setItems((before) => [...before.filter(({ name }) => isPasted(name) || !names.has(name)), ...added]);
+    },
+    remove: (id: number): void => setItems((before) => before.filter((item) => item.id !== id)),
+    readAsFile: (id: number, isFile: boolean): void =>
+      setItems((before) =>
+        before.map((item) =>
+          item.id === id ? { ...item, isFile, given: recognise({ name: item.name, bytes: item.bytes, isFile }) } : item,
+        ),
+      ),
+  };
+}
+
+function hashOf(pin: Pin): Uint8Array | null {
+  return pin.state === "given" ? pin.rootThk : null;
+}
+
+interface Question {
+  readonly given: readonly Given[];
+  readonly pin: Pin;
+  readonly anchorText: string;
+  readonly hashText: string;
+}
+
+/** Judged after what was typed is on the screen: a large bundle takes a second. */
+function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly Judged[] | null {
+  const [verdicts, setVerdicts] = useState<readonly Judged[] | null>([]);
+  const pinned = pin.state === "given" ? pin.rootThk.join() : "";
+  useEffect(() => {
+    setVerdicts(null);
+    const expected = { anchorId: hashOf(parsePin(anchorText)), eventHash: hashOf(parsePin(hashText)) };
+    const timer = setTimeout(() => setVerdicts(judgeAll(given, pin, expected)), 0);
+    return () => clearTimeout(timer);
+  }, [given, pinned, anchorText, hashText]);
+  return verdicts;
+}
+
+function spokenVerdict(verdicts: readonly Judged[] | null): string {
+  if (verdicts === null) return "Checking";
+  return verdicts.map(({ name, text }) => `${name}: ${text}`).join(" ");
+}
+
+function Verdicts({
+  verdicts,
+  names,
+}: {
+  readonly verdicts: readonly Judged[] | null;
+  readonly names: Names;
+}): JSX.Element {
+  return (
+    <section class="verdicts" aria-labelledby="verdicts">
+      <h2 id="verdicts">Verdict</h2>
+      <p class="unseen" role="status" aria-live="polite">
+        {spokenVerdict(verdicts)}
+      </p>
+      {verdicts === null && <p class="quiet">Checking …</p>}
+      {verdicts?.length === 0 && <p class="empty">Nothing to judge yet.</p>}
+      {verdicts?.map((judged) => (
+        <VerdictCard key={`${judged.kind} ${judged.name}`} judged={judged} names={names} />
+      ))}
+    </section>
+  );
+}
+
+export function App(): JSX.Element {
+  const { items, add, remove, readAsFile } = useGiven();
+  const [pinText, setPinText] = useState("");
+  const [anchorText, setAnchorText] = useState("");
+  const [hashText, setHashText] = useState("");
+  const pin = useMemo(() => parsePin(pinText), [pinText]);
+  const given = useMemo(() => items.map((item) => item.given), [items]);
+  const names = useMemo(() => new Map(givenOf(given, "names").flatMap((one) => [...one.names])), [given]);
+  const verdicts = useVerdicts({ given, pin, anchorText, hashText });
+  return (
+    <>
+      <header class="top">
+        <p class="mark">Event anchoring · proof page</p>
+        <h1>Check what you were sent</h1>
+        <p class="lead">
+          This page checks it by itself, on this machine. It asks nobody and sends nothing, so it also works as a file,
+          with the network off.
+        </p>
+      </header>
+      <main>
+        <div class="desk">
+          <section aria-labelledby="files">
+            <h2 id="files">Files</h2>
+            <DropZone onOffered={add} />
+            <GivenList items={items} onRemove={remove} onReadAsFile={readAsFile} />
+          </section>
+          <section aria-labelledby="trusted">
+            <h2 id="trusted">Whom you trust</h2>
+            <PinField text={pinText} pin={pin} onText={setPinText} />
+            <ExpectedFields
+              anchorText={anchorText}
+              hashText={hashText}
+              onAnchorText={setAnchorText}
+              onHashText={setHashText}
+            />
+          </section>
+        </div>
+        <Verdicts verdicts={verdicts} names={names} />
+        <About />
+      </main>
+    </>
+  );
+}

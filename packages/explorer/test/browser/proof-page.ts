@@ -1,0 +1,117 @@
+/** The proof page in a real browser, opened as a file with the network off. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+
+export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));
+const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
+
+/** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
+export function findChromium(): string | null {
+  const named = process.env["CHROMIUM"] ?? "";
+  if (named !== "") return named;
+  const { status, stdout } = spawnSync("which", ["chromium"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : null;
+}
+
+/** Builds the page into a file. */
+export function buildPage(file: string): void {
+  const script = join(CHECKOUT, "packages/explorer/scripts/build-page.js");
+  const { status, stderr } = spawnSync(process.execPath, [script, file], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`the page was not built: ${stderr}`);
+}
+
+export async function startBrowser(executablePath: string): Promise<Browser> {
+  // The sandbox takes rights that a container may not have; what is opened is our own page.
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+export interface GivenFile {
+  readonly name: string;
+  readonly text: string | Buffer;
+}
+
+/** A verdict as it is on the screen. */
+export interface ShownCard {
+  readonly name: string;
+  readonly kind: string;
+  readonly mark: string;
+  readonly sentence: string;
+  /** `✓ label: detail` */
+  readonly steps: readonly string[];
+}
+
+const READ_CARDS = `[...document.querySelectorAll(".card")].map((card) => ({
+  name: card.querySelector("h3").firstChild.textContent.trim(),
+  kind: card.dataset.kind,
+  mark: card.dataset.mark,
+  sentence: card.querySelector(".sentence").textContent,
+  steps: [...card.querySelectorAll(".step")].map((step) =>
+    [...step.children].map((part) => part.textContent).join("|")),
+}))`;
+
+export interface ProofPageOptions {
+  readonly file: string;
+  readonly colorScheme?: "light" | "dark";
+  readonly width?: number;
+}
+
+export class ProofPage {
+  readonly page: Page;
+  /** Addresses that the page has asked for, itself included, and errors that it has reported. */
+  readonly requests: string[] = [];
+  readonly errors: string[] = [];
+
+  private constructor(page: Page) {
+    this.page = page;
+    page.on("request", (request) => this.requests.push(request.url()));
+    page.on("pageerror", (error) => this.errors.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.errors.push(message.text());
+    });
+  }
+
+  /** Opens the file in a window of its own, without a network. */
+  static async open(browser: Browser, { file, colorScheme = "light", width = 1200 }: ProofPageOptions) {
+    const context = await browser.newContext({ offline: true, colorScheme, viewport: { width, height: 900 } });
+    const opened = new ProofPage(await context.newPage());
+    await opened.page.goto(pathToFileURL(file).href);
+    await opened.page.getByRole("heading", { name: "Check what you were sent" }).waitFor();
+    return opened;
+  }
+
+  async give(files: readonly GivenFile[]): Promise<void> {
+    const payloads = files.map(({ name, text }) => ({
+      name,
+      mimeType: "application/octet-stream",
+      buffer: typeof text === "string" ? Buffer.from(text, "utf8") : text,
+    }));
+    await this.page.locator("#chosen").setInputFiles(payloads);
+  }
+
+  async pin(rootThk: string): Promise<void> {
+    await this.page.locator("#pin").fill(rootThk);
+  }
+
+  /** The verdicts, once there is one for each of so many things. */
+  async cards(count: number): Promise<ShownCard[]> {
+    await this.page
+      .locator(".card")
+      .nth(count - 1)
+      .waitFor();
+    return (await this.page.evaluate(READ_CARDS)) as ShownCard[];
+  }
+
+  /** A picture of the whole page, for people: artefacts/explorer. */
+  async picture(name: string): Promise<void> {
+    mkdirSync(ARTEFACTS, { recursive: true });
+    await this.page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}

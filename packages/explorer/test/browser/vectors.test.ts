@@ -1,0 +1,274 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createHash } from "node:crypto";
+import {
+  bytesToHex,
+  formatProof,
+  hexToBytes,
+  receiptFromJson,
+  verifyReceipt,
+  verifyTrustRootChain,
+} from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { createReceiptMaker } from "@event-anchoring/testkit";
+import { receiptSteps } from "@event-anchoring/verdicts";
+import type { Browser } from "playwright-core";
+import { bundleText, bundles, receipts, together } from "../vector-bundles.ts";
+import type { BundleCase, ReceiptCase } from "../vector-bundles.ts";
+import { MARK_OF_EXIT, commandVerdict } from "./command-verdict.ts";
+import { ProofPage, buildPage, findChromium, startBrowser } from "./proof-page.ts";
+import type { GivenFile, ShownCard } from "./proof-page.ts";
+
+// Every vector of receipts and bundles gets in the page what `anchorctl verify` says of it, step by step: the page is a
+// file, and the network is off.
+
+const chromium = findChromium();
+const describeInBrowser = chromium === null ? describe.skip : describe;
+const home = mkdtempSync(join(tmpdir(), "proof-page-"));
+const pageFile = join(home, "page.html");
+let browser: Browser;
+
+beforeAll(async () => {
+  if (chromium === null) return;
+  buildPage(pageFile);
+  browser = await startBrowser(chromium);
+});
+afterAll(async () => {
+  if (chromium !== null) await browser.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** The document whose RootTHK a vector pins, as somebody sends it along; null: no vector has it. */
+function pinnedDocument(pin: string): string | null {
+  const documents = bundles.good.flatMap(
+    ({ bundle }) => (bundle as { trust_roots?: string[] } | undefined)?.trust_roots ?? [],
+  );
+  return documents.find((document) => hashOfText(document) === pin) ?? null;
+}
+
+/** RootTHK is the hash of a note without its signatures. */
+function hashOfText(note: string): string {
+  const text = note.slice(0, note.indexOf("\n\n") + 1);
+  return createHash("sha256").update(text, "utf8").digest("hex");
+}
+
+/** Steps without the one about the pin, which names where the pin came from. */
+function stepsOf({ steps }: ShownCard): string[] {
+  return steps.filter((step) => step.split("|")[1] !== "pin");
+}
+
+const allBundles: readonly BundleCase[] = [...bundles.good, ...bundles.bad];
+/** Those with the same pin and expectations are dropped together. */
+const bundleGroups = together(allBundles, (one) => [one.pinned_root_thk, one.expect ?? {}]);
+
+type Named = readonly { readonly one: BundleCase; readonly name: string; readonly text: string }[];
+const namesOf = (cases: readonly BundleCase[]): Named =>
+  cases.map((one, at) => ({ one, name: `${at}.bundle.json`, text: bundleText(one) }));
+
+/** What the page says of bundles that share a pin and what is expected of them. */
+async function judged(named: Named, { pinned_root_thk: pin, expect: wanted = {} }: BundleCase, more: GivenFile[]) {
+  const page = await ProofPage.open(browser, { file: pageFile });
+  await page.pin(pin);
+  await page.page.getByText("More to compare with").click();
+  await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
+  await page.page.locator("#expected-anchor").fill(wanted.anchor_id ?? "");
+  await page.give([...named, ...more]);
+  const cards = await page.cards(named.length + more.length);
+  expect(page.errors).toEqual([]);
+  expect(page.requests.filter((url) => !url.startsWith("file:"))).toEqual([]);
+  await page.close();
+  return new Map(cards.map((card) => [card.name, card]));
+}
+
+describeInBrowser("bundles, by their vectors", () => {
+  test.each(bundleGroups)("%s, and those like it: the outcome of the vector", async (_, cases) => {
+    const [first] = cases;
+    if (first === undefined) throw new RangeError("a group has a first case");
+    const named = namesOf(cases);
+    const cards = await judged(named, first, []);
+    const marks: Readonly<Record<string, string>> = { valid: "pass", valid_as_stated: "warn" };
+    for (const { one, name } of named) {
+      // The page does not keep the highest version that its reader has seen.
+      if (one.highest_seen !== undefined) continue;
+      const card = cards.get(name);
+      const isWithoutTrust = card?.sentence.startsWith("NO TRUST ROOT") === true && one.fails === "trust_roots";
+      const wanted = isWithoutTrust ? "warn" : (marks[one.outcome ?? ""] ?? "fail");
+      expect([one.name, card?.mark]).toEqual([one.name, wanted]);
+      const failed = card?.steps.filter((step) => step.startsWith("✗")).map((step) => step.split("|")[1]) ?? [];
+      const isStep = failed.includes(one.fails?.replace("_", " ") ?? "");
+      expect([one.name, isStep || one.fails === undefined || card?.steps.length === 0]).toEqual([one.name, true]);
+    }
+  });
+});
+
+describeInBrowser("bundles, by the command", () => {
+  /** The command takes an event hash from a file alone, and a trust root that somebody has. */
+  const asked = bundleGroups.filter(([, [first]]) => {
+    return first?.expect?.event_hash === undefined && pinnedDocument(first?.pinned_root_thk ?? "") !== null;
+  });
+
+  test.each(asked)("%s, and those like it: verdict and steps of the command", async (_, cases) => {
+    const [first] = cases;
+    const document = pinnedDocument(first?.pinned_root_thk ?? "");
+    if (first === undefined || document === null) throw new RangeError("a group has a first case, and its trust root");
+    const trustRoot = join(home, "trust-root.txt");
+    writeFileSync(trustRoot, document);
+    const named = namesOf(cases);
+    const cards = await judged(named, first, [{ name: "trust-root.txt", text: document }]);
+    const expectedId = first.expect?.anchor_id === undefined ? [] : ["--anchor-id", first.expect.anchor_id];
+    for (const { one, name, text } of named) {
+      const path = join(home, name);
+      writeFileSync(path, text);
+      const pin = ["--trust-root", trustRoot, "--root-thk", one.pinned_root_thk];
+      const said = await commandVerdict(home, ["--bundle", path, ...pin, ...expectedId]);
+      const card = cards.get(name);
+      const seen = { mark: card?.mark, sentence: card?.sentence, steps: card === undefined ? [] : stepsOf(card) };
+      expect({ vector: one.name, ...seen }).toEqual({
+        vector: one.name,
+        mark: MARK_OF_EXIT[said.exitCode],
+        sentence: said.sentence,
+        steps: said.steps,
+      });
+    }
+  });
+});
+
+describeInBrowser("bundles that prove nothing", () => {
+  test("without a pin nothing turns green, whatever is dropped", async () => {
+    const page = await ProofPage.open(browser, { file: pageFile });
+    const named = allBundles.map((one, at) => ({ name: `${at}.bundle.json`, text: bundleText(one) }));
+    await page.give(named);
+    const cards = await page.cards(named.length);
+    expect(new Set(cards.map(({ mark }) => mark))).toEqual(new Set(["warn", "fail"]));
+    expect(await page.page.locator(".is-pass").count()).toBe(0);
+    expect(await page.page.getByText("✓").count()).toBe(0);
+    await page.close();
+  });
+
+  test("what is no bundle is refused as the command refuses it", async () => {
+    const pin = bundles.good[0]?.pinned_root_thk ?? "";
+    const trustRoot = join(home, "trust-root.txt");
+    writeFileSync(trustRoot, pinnedDocument(pin) ?? "");
+    const page = await ProofPage.open(browser, { file: pageFile });
+    const named = bundles.malformed.map(({ text }, at) => ({ name: `malformed-${at}.bundle.json`, text }));
+    await page.pin(pin);
+    await page.give(named);
+    const cards = await page.cards(named.length);
+    for (const { name, text } of named) {
+      const path = join(home, name);
+      writeFileSync(path, text);
+      const said = await commandVerdict(home, ["--bundle", path, "--trust-root", trustRoot, "--root-thk", pin]);
+      const card = cards.find((each) => each.name === name);
+      expect([name, card?.mark, said.exitCode]).toEqual([name, "fail", 1]);
+      const reason = card?.sentence.replace(`NOT VALID: ${name} is not a bundle: `, "") ?? "nothing";
+      expect(said.sentence).toContain(reason);
+    }
+    await page.close();
+  });
+});
+
+describeInBrowser("receipts", () => {
+  /** Neither the page nor the command takes a payload or a renewal. */
+  const isTaken = ({ expect: wanted, renewal }: ReceiptCase): boolean =>
+    wanted.payload === undefined && renewal === undefined;
+  const all = [...receipts.good, ...receipts.bad];
+  const groups = together(all.filter(isTaken), (one) => [one.trust_root_versions, one.expect]);
+
+  test("all are judged here but those with a payload or a renewal", () => {
+    expect(all.filter((one) => !isTaken(one)).map(({ name }) => name)).toEqual([
+      "distrusted node, needed, renewed",
+      "payload against an unsigned event",
+      "another payload",
+      "renewal without a quorum of the newest",
+      "renewal with a wrong consistency proof",
+    ]);
+  });
+
+  test.each(groups)("%s, and those like it: verdict and steps", async (_, cases) => {
+    const { trust_root_versions: versions = 1, expect: wanted = {} } = cases[0] ?? {};
+    const documents = receipts.trust_roots.slice(0, versions);
+    const pinned = { documents, pinnedRootThk: hexToBytes(receipts.pinned_root_thk, 32) };
+    const held = verifyTrustRootChain(pinned, nodeCrypto);
+    if (held.result === "refused") throw new Error(held.detail);
+    const page = await ProofPage.open(browser, { file: pageFile });
+    await page.pin(receipts.pinned_root_thk);
+    await page.page.getByText("More to compare with").click();
+    await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
+    await page.page.locator("#expected-anchor").fill(wanted.anchor_id ?? "");
+    const named = cases.map((one, at) => ({ one, name: `${at}.json`, text: JSON.stringify(one.receipt) }));
+    await page.give([...named, ...documents.map((text, at) => ({ name: `trust-root-${at + 1}.txt`, text }))]);
+    const cards = await page.cards(named.length + 1);
+    for (const { one, name } of named) {
+      const { receipt } = receiptFromJson(one.receipt);
+      const expected = {
+        ...(wanted.event_hash === undefined ? {} : { eventHash: hexToBytes(wanted.event_hash) }),
+        ...(wanted.anchor_id === undefined ? {} : { anchorId: hexToBytes(wanted.anchor_id) }),
+      };
+      const verification = verifyReceipt({ receipt, trustRoots: held.chain, expect: expected }, nodeCrypto);
+      const content = "the SHA-256 that was typed in";
+      const steps = receiptSteps(verification, { chain: held.chain, pin: {} }, content);
+      const card = cards.find((each) => each.name === name);
+      const shown = card === undefined ? [] : stepsOf(card).filter((step) => !/\|(file|warning)\|/u.test(step));
+      expect([one.name, shown.map((step) => step.slice(2))]).toEqual([
+        one.name,
+        steps.map(({ label, detail }) => `${label}|${detail}`),
+      ]);
+      expect([one.name, card?.mark === "fail"]).toEqual([one.name, one.verdict === "invalid"]);
+      const failure = one.failure === null ? "" : `NOT VALID (${one.failure.code})`;
+      expect(card?.sentence).toContain(failure);
+    }
+    expect(page.errors).toEqual([]);
+    await page.close();
+  });
+});
+
+describeInBrowser("files with their receipts", () => {
+  test("a file, its receipt and the trust root get the command's verdict, good and bad", async () => {
+    const maker = createReceiptMaker();
+    const content = Buffer.from("to whom it may concern\n");
+    const pin = bytesToHex(maker.rootThk);
+    const proof = formatProof(maker.receipt(Uint8Array.from(createHash("sha256").update(content).digest())));
+    const few = formatProof(
+      maker.receipt(Uint8Array.from(createHash("sha256").update(content).digest()), { cosigners: 1 }),
+    );
+    const trustRoot = join(home, "maker-trust-root.txt");
+    writeFileSync(trustRoot, maker.trustRootDocument);
+    const tries: readonly { readonly of: Buffer; readonly proof: string; readonly pin: string | null }[] = [
+      { of: content, proof, pin },
+      { of: content, proof, pin: null },
+      { of: Buffer.from("to whom it may concern!\n"), proof, pin },
+      { of: content, proof: few, pin },
+      { of: content, proof: proof.replace(/index 1/u, "index 0"), pin },
+      { of: content, proof: proof.slice(5), pin },
+      { of: content, proof, pin: "ab".repeat(32) },
+    ];
+    for (const { of, proof: text, pin: typed } of tries) {
+      const page = await ProofPage.open(browser, { file: pageFile });
+      if (typed !== null) await page.pin(typed);
+      await page.give([
+        { name: "letter.txt", text: of },
+        { name: "letter.txt.tlog-proof", text },
+        { name: "trust-root.txt", text: maker.trustRootDocument },
+      ]);
+      const cards = await page.cards(2);
+      const card = cards.find(({ kind }) => kind === "receipt");
+      const folder = mkdtempSync(join(home, "letter-"));
+      writeFileSync(join(folder, "letter.txt"), of);
+      writeFileSync(join(folder, "letter.txt.tlog-proof"), text);
+      const said = await commandVerdict(folder, [
+        join(folder, "letter.txt"),
+        "--trust-root",
+        trustRoot,
+        ...(typed === null ? [] : ["--root-thk", typed]),
+      ]);
+      expect([said.sentence, card?.mark]).toEqual([said.sentence, MARK_OF_EXIT[said.exitCode]]);
+      const steps = card === undefined ? [] : stepsOf(card).filter((step) => step.split("|")[1] !== "file");
+      expect([said.sentence, steps]).toEqual([said.sentence, said.steps]);
+      const isGreen = (await page.page.locator(".is-pass").count()) > 0;
+      expect([said.sentence, isGreen && typed === null]).toEqual([said.sentence, false]);
+      await page.close();
+    }
+  });
+});

@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import {
+  detailRows,
+  leavesOf,
+  parsePin,
+  recognise,
+  stopsOf,
+  termsOf,
+  judgeAll,
+  chainModelOf,
+  drawingOf,
+} from "../src/index.ts";
+import type { Given } from "../src/index.ts";
+import { bundleText, bundles, receipts } from "./vector-bundles.ts";
+
+const NOTHING = { anchorId: null, eventHash: null };
+
+function given(name: string, text: string, isFile = false): Given {
+  return recognise({ name, bytes: new TextEncoder().encode(text), isFile });
+}
+
+const [trustRoot = ""] = receipts.trust_roots;
+const proof = receipts.proof.good[0]?.proof ?? "";
+const [firstBundle] = bundles.good;
+if (firstBundle === undefined) throw new RangeError("there are no vectors");
+const bundle = bundleText(firstBundle);
+const checkpoint = proof.slice(proof.indexOf("\n\n") + 2);
+
+describe("what was given", () => {
+  test.each([
+    ["letter.txt", "to whom it may concern\n", "file"],
+    ["x", proof, "receipt"],
+    ["letter.txt.tlog-proof", "not a receipt", "broken"],
+    ["x", bundle, "bundle"],
+    ["x.bundle.json", "{}", "broken"],
+    ["x", trustRoot, "trust_root"],
+    ["trust-root-2.txt", "nothing", "trust_root"],
+    ["x", checkpoint, "checkpoint"],
+    ["x", `# names\n${"ab".repeat(32)} billing agent\n`, "names"],
+    ["x", "# names\nnobody\n", "broken"],
+    ["SHA256SUMS", `${"ab".repeat(32)}  letter.txt\n`, "file"],
+    ["root-thk.txt", `${"AB".repeat(32)}\n`, "root_thk"],
+    ["x.json", "{", "file"],
+    ["x.json", '{"hello": "world"}', "file"],
+    ["x.json", '{"leaf": 1, "checkpoint": 2}', "broken"],
+    ["x.json", JSON.stringify({ chain: [{ version: 1, document: trustRoot }] }), "trust_root"],
+    ["x.json", JSON.stringify({ receipt: receipts.good[0]?.receipt }), "receipt"],
+  ])("%s is recognised: %#", (name, text, kind) => {
+    expect(given(name, text).kind).toBe(kind);
+  });
+
+  test("anything is the event itself if the reader says so", () => {
+    expect(given("x", bundle, true).kind).toBe("file");
+    expect(given("letter.txt.tlog-proof", "not a receipt", true).kind).toBe("file");
+  });
+
+  test("bytes that are no text are a file", () => {
+    expect(recognise({ name: "x", bytes: Uint8Array.of(255, 254, 0), isFile: false }).kind).toBe("file");
+  });
+});
+
+describe("the pin", () => {
+  test.each([
+    ["", "empty"],
+    ["  \n", "empty"],
+    ["ab", "malformed"],
+    ["zz".repeat(32), "malformed"],
+    ["ab".repeat(33), "malformed"],
+    ["AB ".repeat(32), "given"],
+  ])("%j is %s", (text, state) => {
+    expect(parsePin(text).state).toBe(state);
+  });
+});
+
+describe("verdicts", () => {
+  const good = { pin: receipts.pinned_root_thk, documents: [trustRoot] };
+
+  test("a receipt without its file is not green, although it is good", () => {
+    const [card] = judgeAll([given("x", proof), given("trust-root.txt", trustRoot)], parsePin(good.pin), NOTHING);
+    expect([card?.mark, card?.text]).toEqual(["warn", expect.stringMatching(/^NOT COMPARED: /u)]);
+  });
+
+  test("a receipt without a trust root says what is missing", () => {
+    const [card] = judgeAll([given("x", proof)], parsePin(good.pin), NOTHING);
+    expect([card?.mark, card?.text]).toEqual(["warn", expect.stringMatching(/^NO TRUST ROOT: /u)]);
+  });
+
+  test("a malformed pin is no pin", () => {
+    const cards = judgeAll([given("trust-root.txt", trustRoot)], parsePin("ab"), NOTHING);
+    expect(cards.map(({ mark }) => mark)).toEqual(["warn"]);
+  });
+
+  test.each([
+    [good.pin, "pass"],
+    ["", "warn"],
+    ["00".repeat(32), "fail"],
+  ])("a checkpoint and a trust root under the pin %j: %s", (pin, mark) => {
+    const cards = judgeAll([given("head", checkpoint), given("trust-root.txt", trustRoot)], parsePin(pin), NOTHING);
+    expect(cards.map((card) => [card.kind, card.mark])).toEqual([
+      ["checkpoint", mark],
+      ["trust root", mark],
+    ]);
+  });
+
+  test("trust roots are put in order, and begin at the pinned one", () => {
+    const all = receipts.trust_roots.map((text, at) => given(`trust-root-${at + 1}.txt`, text)).toReversed();
+    expect(judgeAll(all, parsePin(good.pin), NOTHING)[0]?.mark).toBe("pass");
+  });
+});
+
+describe("the chain", () => {
+  const glossary = readFileSync(new URL("../../../docs/GLOSSARY.md", import.meta.url), "utf8");
+
+  test.each(bundles.good.map((one) => [one.name, one] as const))("%s: stops, boxes, records", (_, one) => {
+    const [card] = judgeAll([given("x.bundle.json", bundleText(one))], parsePin(one.pinned_root_thk), NOTHING);
+    const judged = card?.bundle ?? null;
+    if (judged === null) throw new RangeError("a good bundle is judged");
+    const leaves = leavesOf(judged.given.bundle);
+    const stops = stopsOf(judged.verification, leaves);
+    const times = stops.map(({ timeMs }) => timeMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    for (const stop of stops) expect(judged.judgeAt(stop).outcome).not.toBe("invalid");
+    // At the act a chain says what the verdict at the action says.
+    const [first] = stops;
+    if (first === undefined) throw new RangeError("a subject has a position");
+    expect(judged.judgeAt(first).authorisedNow).toBe(judged.verification.authorisedAtAction);
+    for (const isNarrow of [false, true]) {
+      const model = chainModelOf(judged.verification, { names: new Map(), isPinned: false, isNarrow });
+      expect(model?.boxes.filter(({ mark }) => mark === "pass")).toEqual([]);
+      const drawing = model === null ? null : drawingOf(model);
+      expect(drawing?.boxes.every(({ x, y }) => x >= 0 && y >= 0)).toBe(true);
+      expect(drawing?.arrows.every(({ points }) => points.length > 1)).toBe(true);
+    }
+    for (const { leaf } of leaves.values()) {
+      expect(detailRows(leaf).every(({ value }) => value !== "")).toBe(true);
+      const unknown = termsOf(leaf.kind).filter((term) => !glossary.replaceAll("`", "").includes(`| ${term} |`));
+      expect(unknown).toEqual([]);
+    }
+  });
+});

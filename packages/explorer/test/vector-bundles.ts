@@ -1,0 +1,67 @@
+/** test/vectors/bundle.json and receipt.json, as files that a reader may drop. */
+import { readFileSync } from "node:fs";
+import { changed } from "../../../test/vector-builders/json.ts";
+import type { Json } from "../../../test/vector-builders/json.ts";
+
+export interface BundleCase {
+  readonly name: string;
+  readonly pinned_root_thk: string;
+  readonly highest_seen?: object;
+  readonly expect?: { readonly anchor_id?: string; readonly event_hash?: string };
+  readonly bundle?: Json;
+  readonly of?: "whole" | "singles";
+  readonly changes?: readonly { readonly at: string; readonly to: Json }[];
+  readonly outcome?: string;
+  readonly fails?: string;
+}
+
+export interface ReceiptCase {
+  readonly name: string;
+  readonly trust_root_versions: number;
+  readonly receipt: object;
+  readonly expect: { readonly event_hash?: string; readonly payload?: string; readonly anchor_id?: string };
+  readonly renewal?: object;
+  readonly verdict: string;
+  readonly failure: { readonly step: string; readonly code: string } | null;
+}
+
+function load(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8"));
+}
+
+export const bundles = load("bundle.json") as {
+  readonly bundles: { readonly whole: Json; readonly singles: Json };
+  readonly good: readonly BundleCase[];
+  readonly bad: readonly BundleCase[];
+  readonly equal: readonly { readonly name: string; readonly text: string }[];
+  readonly malformed: readonly { readonly name: string; readonly error: string; readonly text: string }[];
+};
+
+export const receipts = load("receipt.json") as {
+  readonly pinned_root_thk: string;
+  readonly trust_roots: readonly string[];
+  readonly proof: {
+    readonly good: readonly { readonly proof: string }[];
+    readonly bad: readonly { readonly name: string; readonly error: string; readonly proof: string }[];
+  };
+  readonly good: readonly ReceiptCase[];
+  readonly bad: readonly ReceiptCase[];
+};
+
+export function bundleText({ bundle, of = "whole", changes = [] }: BundleCase): string {
+  const json = changes.reduce<Json>((value, { at, to }) => changed(value, [at, to]), bundle ?? bundles.bundles[of]);
+  return JSON.stringify(json);
+}
+
+/** Cases that can be dropped together, with the name of the first. */
+export function together<Case extends { readonly name: string }>(
+  cases: readonly Case[],
+  keyOf: (one: Case) => unknown,
+): (readonly [name: string, cases: readonly Case[]])[] {
+  const groups = new Map<string, Case[]>();
+  for (const one of cases) {
+    const key = JSON.stringify(keyOf(one));
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()].map((group) => [group[0]?.name ?? "", group]);
+}
