@@ -94,11 +94,11 @@ export class CountedCluster {
   }
 
   #totals(): Totals {
-    const { database } = this.leader;
+    const { state } = this.leader.live();
     const { appends, applies, factQueries } = this.#storage;
     return {
-      entries: database.appliedIndex,
-      leaves: [...this.leader.live().state.origins.values()].reduce((sum, { tree }) => sum + tree.size, 0),
+      entries: state.appliedIndex,
+      leaves: [...state.origins.values()].reduce((sum, { tree }) => sum + tree.size, 0),
       frames: this.#cluster.sent.filter(({ frame }) => isOfEntries(frame)).length,
       wasmCalls: this.#wasm.count,
       appends,

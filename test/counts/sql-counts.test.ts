@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { factsNeeded } from "@event-anchoring/ledger";
+import { advance, factsNeeded } from "@event-anchoring/ledger";
 import type { Command, EventInput } from "@event-anchoring/ledger";
 import { EMPTY_SEMANTIC_ANCHOR } from "@event-anchoring/protocol";
 import { RaftLog } from "@event-anchoring/store";
@@ -81,6 +81,15 @@ describe("round trips to Postgres", () => {
     const facts = await roundTripsOf(() => ledger.store.loadFacts(factsNeeded(usual, ledger.state)));
     expect(await applied(1)(1)).toBeLessThanOrEqual(SQL_BOUNDS.applyOneLeaf);
     expect(await applied(100)(2)).toBeLessThanOrEqual(SQL_BOUNDS.applyHundredLeaves);
+    const run = [];
+    for (let count = 0; count < 10; count++) {
+      const decision = await ledger.decide(ledger.entry([record(`of a run ${count}`, 1)]));
+      advance(ledger.state, decision);
+      run.push({ decision, confState: null });
+    }
+    database.taken();
+    await ledger.store.apply(...run);
+    expect(database.taken()).toBeLessThanOrEqual(SQL_BOUNDS.applyTenEntries);
     expect(facts).toBeLessThanOrEqual(SQL_BOUNDS.factsOfIdAndReferences);
     await ledger.store.close();
   });

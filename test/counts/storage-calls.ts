@@ -35,9 +35,9 @@ export class StorageCalls {
       },
       ledger: {
         ...ledger,
-        apply: (applied) => {
+        apply: (...run) => {
           this.applies += 1;
-          return ledger.apply(applied);
+          return ledger.apply(...run);
         },
         loadFacts: (query) => {
           this.factQueries += 1;

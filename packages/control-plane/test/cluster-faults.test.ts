@@ -24,8 +24,11 @@ async function converges(cluster: QuietCluster): Promise<void> {
   }, "one state, wholly certified");
 }
 
-/** Every acknowledged anchor is on every node, once. */
-function expectKept(cluster: QuietCluster, acknowledged: readonly string[]): void {
+/** Every acknowledged anchor is in the tables of every node, once. */
+async function expectKept(cluster: QuietCluster, acknowledged: readonly string[]): Promise<void> {
+  const isWritten = ({ session, database }: QuietMachine): boolean =>
+    session === null || database.appliedIndex === session.state.appliedIndex;
+  await cluster.until(() => cluster.nodes.every(isWritten), "tables that hold what is applied");
   for (const node of cluster.nodes) {
     const ids = anchorIds(node);
     for (const id of acknowledged) expect(ids.filter((each) => each === id)).toEqual([id]);
@@ -48,7 +51,7 @@ describe("a leader cut off from the others", () => {
     expect(old.live().isLeader()).toBe(false);
     cluster.heal();
     await converges(cluster);
-    expectKept(cluster, [id]);
+    await expectKept(cluster, [id]);
   });
 
   test("once healed, answers a read only with what was acknowledged elsewhere", async () => {
@@ -82,7 +85,7 @@ describe("links that misbehave", () => {
     expect(leader.live().consensus.view().term).toBe(term);
     cluster.link = null;
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
   });
 
   test("a leader that is heard and hears nothing gives up, and another is found", async () => {
@@ -96,7 +99,7 @@ describe("links that misbehave", () => {
     expect(deaf.live().isLeader()).toBe(false);
     cluster.link = null;
     await converges(cluster);
-    expectKept(cluster, [id]);
+    await expectKept(cluster, [id]);
   });
 
   test.each([1, 2, 3])("duplicated, delayed and reordered frames change nothing (seed %i)", async (seed) => {
@@ -134,7 +137,7 @@ describe("links that misbehave", () => {
     await converges(cluster);
     const ids = await all;
     expect(new Set(ids).size).toBe(30);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
     expect(anchorIds(cluster.nodes[0] as QuietMachine)).toHaveLength(3 + 30);
     expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
@@ -176,7 +179,7 @@ describe("a leader whose disk hangs", () => {
     expect(slow.live().isLeader()).toBe(false);
     slow.database.releaseAppends();
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
   });
 });
 
@@ -190,10 +193,10 @@ describe("restarts", () => {
     for (const node of cluster.nodes) await cluster.start(node);
     await cluster.until(() => cluster.leader() !== null, "a leader");
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
     ids.push(await anchor(cluster, cluster.nodes[0] as QuietMachine, 50));
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
     expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
@@ -210,7 +213,7 @@ describe("restarts", () => {
       await cluster.time.advance(300);
     }
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
     expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
@@ -230,7 +233,7 @@ describe("restarts", () => {
     const id = acceptedId(await second);
     await cluster.start(leader);
     await converges(cluster);
-    expectKept(cluster, [id]);
+    await expectKept(cluster, [id]);
     expect(anchorIds(asking)).toHaveLength(3 + 1);
   });
 });
@@ -285,6 +288,6 @@ describe("five nodes", () => {
     await cluster.start(gone);
     await cluster.start(alsoGone);
     await converges(cluster);
-    expectKept(cluster, ids);
+    await expectKept(cluster, ids);
   });
 });

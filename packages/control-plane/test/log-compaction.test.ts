@@ -14,6 +14,8 @@ let writing: Deferred | null;
 let pinned: number | null;
 let role: "leader" | "follower";
 let applied: number;
+/** How far the tables are. */
+let tablesIndex: number;
 /** How far the logs of this leader's members reach. */
 let matches: number[];
 
@@ -26,6 +28,7 @@ beforeEach(() => {
   pinned = null;
   role = "follower";
   applied = 1_000_000;
+  tablesIndex = 1_000_000;
   matches = [];
 });
 
@@ -64,6 +67,7 @@ function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction 
     bytesKept: 2 ** 40,
     forgetLogTo: 0,
     node: { status, basicStatus: status },
+    tablesIndex: () => tablesIndex,
     pinnedIndex: () => pinned,
     onCompacted: (point) => told.push(point),
     onFailure: (error) => failures.push(error),
@@ -72,6 +76,21 @@ function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction 
 }
 
 describe("an old log", () => {
+  test("keeps what the tables do not hold yet: a restart decides it again", async () => {
+    const log = compaction();
+    tablesIndex = 60;
+    for (let index = 1; index <= 2000; index++) log.onApplied(index);
+    await settle();
+    tablesIndex = 1499;
+    log.owe(1500);
+    log.sweep();
+    await settle();
+    tablesIndex = 1500;
+    log.sweep();
+    await settle();
+    expect(compacted).toEqual([60, 1500]);
+  });
+
   test("goes a tenth of what is kept at a time", async () => {
     const log = compaction();
     for (let index = 1; index <= 1300; index++) {

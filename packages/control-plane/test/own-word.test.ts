@@ -98,9 +98,11 @@ describe("a cosignature that a peer brings back", () => {
     expect(verdict(cosigned(11, 11, { raftIndex: 51 }), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("forgotten");
   });
 
-  test("is looked at again when what the log still holds is applied", () => {
-    expect(verdict(cosigned(11), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("kept");
-    expect(verdict(cosigned(11, 11, { raftIndex: 50 }), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("kept");
+  test("is taken back also if the log may lead there once it is applied, under what is applied now", () => {
+    const behind = { lastIndex: 50, appliedIndex: 40 };
+    const head = { originFingerprint: origin, treeSize: 11, rootHash: root(11), raftIndex: 40, raftTerm: 6, timeS: 99 };
+    expect(verdict(cosigned(11), behind)).toEqual({ kind: "regained", head });
+    expect(verdict(cosigned(11, 11, { raftIndex: 50 }), behind)).toEqual({ kind: "regained", head });
   });
 
   test("is taken back into the promise file that has lost it, if the log leads there", () => {

@@ -6,7 +6,7 @@ import type { LatestAnchor } from "@event-anchoring/control-contract";
 import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
 import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { ReadRounds } from "../src/raft/read-rounds.ts";
-import { StepClock } from "./doubles.ts";
+import { type Deferred, StepClock, deferred, settle } from "./doubles.ts";
 
 const ORIGINS = [1, 2].map((fill) => toOriginFingerprint(new Uint8Array(32).fill(fill)));
 const [FIRST, SECOND] = ORIGINS as [OriginFingerprint, OriginFingerprint];
@@ -146,10 +146,16 @@ describe("a linearizable read", () => {
   let hasLeader: boolean;
   let stopped: Set<string>;
   let latestUnder: (certificate: HeldCertificate) => LatestAnchor | null;
+  let writtenIndex: number;
+  let flushes: number[];
+  let flushed: Deferred;
 
   beforeEach(() => {
     stopped = new Set();
     latestUnder = () => null;
+    writtenIndex = 1_000_000;
+    flushes = [];
+    flushed = deferred();
     state = emptyLedgerState(nodeCrypto.sha256);
     hasLeader = true;
     held = new Map();
@@ -173,6 +179,15 @@ describe("a linearizable read", () => {
       certifier: certifier as unknown as Certifier,
       lastLeaves: { latestUnder: (certificate) => latestUnder(certificate) },
       hasLeader: () => hasLeader,
+      tables: {
+        get writtenIndex() {
+          return writtenIndex;
+        },
+        flush: (upTo) => {
+          if (upTo !== undefined) flushes.push(upTo);
+          return flushed.promise;
+        },
+      },
     });
   });
 
@@ -214,6 +229,29 @@ describe("a linearizable read", () => {
     expect(answers).toEqual([]);
     applied(12);
     expect(answers).toMatchObject([{ type: "ready_to_read", readIndex: 12, certificates: [] }]);
+  });
+
+  test("waits until its tables hold what it will be answered from, and has them written", async () => {
+    applied(12);
+    hold(FIRST, 4, 11);
+    writtenIndex = 9;
+    const answers = read([FIRST]);
+    answer(0, 10);
+    expect(answers).toEqual([]);
+    expect(flushes).toEqual([11]);
+    flushed.resolve();
+    await settle();
+    expect(answers).toMatchObject([{ type: "ready_to_read", readIndex: 11 }]);
+  });
+
+  test("is refused when its tables cannot be written: the session is over", async () => {
+    applied(12);
+    writtenIndex = 9;
+    const answers = read("none");
+    answer(0, 10);
+    flushed.reject(new Error("the connection is lost"));
+    await settle();
+    expect(answers).toMatchObject([{ type: "refused", code: "unavailable" }]);
   });
 
   test("waits for a certificate over every leaf of the wanted origins, and of no others", () => {

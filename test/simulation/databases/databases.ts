@@ -64,7 +64,7 @@ export async function simulatedServer(): Promise<DatabaseServer> {
   const random = new Seeded(1);
   const process = new SimulatedProcess(world, () => 0);
   const snapshots = new SimulatedSnapshots(random, NO_BUGS);
-  const watcher = { onDurable: () => {}, onDecided: () => {} };
+  const watcher = { onDurable: () => {} };
   return {
     create: async () => {
       const options = { world, random, bugs: NO_BUGS, systemIdentifier: "1", isFirst: false, watcher };

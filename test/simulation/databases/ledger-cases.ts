@@ -12,6 +12,7 @@ import { claimPairHash } from "@event-anchoring/records";
 import { RecentTree, bytesToHex, emptyFrontier, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
 import { SECOND_DOCUMENT, hash } from "../../../packages/store/test/support/cluster.ts";
+import { TableLane } from "../../../packages/control-plane/src/raft/table-lane.ts";
 import { refusalOf } from "../../../packages/store/test/support/database.ts";
 import { FullKnowledge, RandomHistory } from "../../../packages/store/test/support/random-history.ts";
 import {
@@ -151,6 +152,34 @@ function applyCases(server: () => DatabaseServer): void {
     expect(await refusalOf(ledger.apply({ decision: later, confState: null }))).toBe("out_of_order");
     await close();
     expect(await loadedFrom(database)).toEqual(heldBy(harness));
+  });
+
+  test("entries that only add rows are one transaction, and leave what one at a time leaves", async () => {
+    const [together, apart] = [await server().create(), await server().create()];
+    const decided: EntryDecision[] = [];
+    const storage = await apart.open();
+    const harness = await startedLedger(storage, 2, (decision) => decided.push(decision));
+    const run = [await harness.record(events(300, "first")), await harness.record(events(3, "other", originAt(1)))];
+    run.push(await harness.certify(originAt(0)), await harness.run([]), await harness.record([event("last")]));
+    const { ledger, close } = await together.open();
+    for (const decision of decided.slice(0, 2)) await ledger.apply({ decision, confState: null });
+    const requests = run.map((decision) => ({ decision, confState: null }));
+    await expect(ledger.apply(...requests, ...requests)).rejects.toThrow();
+    await ledger.apply(...requests);
+    await close();
+    await storage.close();
+    expect(await loadedFrom(together)).toEqual(await loadedFrom(apart));
+    expect(await loadedFrom(together)).toEqual(heldBy(harness));
+  });
+
+  test("an entry that changes rows is not written with another one", async () => {
+    const { harness, close } = await started(server);
+    const { writes } = await harness.record([event("e", { clientEventId: "id" })]);
+    const erasure = await harness.decide(harness.entry([eraseCommand(leafAt(writes.leaves, 0))]));
+    const after = { ...erasure, index: erasure.index + 1 };
+    const requests = [erasure, after].map((decision) => ({ decision, confState: null }));
+    await expect(harness.store.apply(...requests)).rejects.toThrow("is written alone");
+    await close();
   });
 
   test("the root of the state tree changes with records and erasures, not with events", async () => {
@@ -376,5 +405,39 @@ function historyCases(server: () => DatabaseServer): void {
     }
     await storage.close();
     expect(await loadedFrom(database)).toEqual(heldBy(harness));
+  });
+
+  test.each([4, 5, 6])("of seed %i: through the table lane, before most of it is in the tables", async (seed) => {
+    const database = await server().create();
+    const storage = await database.open();
+    const known = new FullKnowledge();
+    const begun = await startedLedger(storage, 2, (decision) => known.learn(decision));
+    // Nothing is written because time passes: only what has to be.
+    const lane = new TableLane({
+      clock: { startTimer: () => ({ cancel: () => {} }) },
+      tables: storage.ledger,
+      writtenIndex: begun.state.appliedIndex,
+      stateRoot: storage.loadedLedger.stateRoot,
+      onFailure: (error) => expect(error).toBeUndefined(),
+    });
+    const harness = begun.on(lane);
+    const history = new RandomHistory(seed, known, () => harness.clockMs);
+    let unwritten = 0;
+    for (let count = 0; count < 120; count++) {
+      const commands = history.next();
+      const isMixed = count % 8 === 0;
+      const entry = harness.entry(isMixed ? commands : commands.filter(({ kind }) => kind === "record_events"));
+      const committed = { index: harness.state.appliedIndex + 1, term: 3, entry };
+      const expected = decideEntry(harness.state, committed, known.facts, nodeCrypto);
+      const decision = await harness.apply(entry);
+      expect(decision.outcomes).toEqual(expected.outcomes);
+      expect(decision.effect).toEqual(expected.effect);
+      unwritten = Math.max(unwritten, decision.index - lane.writtenIndex);
+    }
+    expect(unwritten).toBeGreaterThan(3);
+    await lane.flush();
+    expect(lane.writtenIndex).toBe(harness.state.appliedIndex);
+    await storage.close();
+    expect(await loadedFrom(database)).toEqual(heldBy(begun.on(storage.ledger)));
   });
 }

@@ -7,6 +7,7 @@ import type { Certifier, HeldCertificate } from "./certifier.ts";
 import { originContradicted } from "./comparison.ts";
 import type { Clock } from "@event-anchoring/telemetry";
 import type { ReadRounds } from "../raft/read-rounds.ts";
+import type { TableLane } from "../raft/table-lane.ts";
 
 export interface ReadRequest {
   readonly origins: readonly OriginFingerprint[] | "all" | "none";
@@ -29,10 +30,12 @@ export interface LinearizableReadsOptions {
   readonly certifier: Certifier;
   readonly lastLeaves: { latestUnder(held: HeldCertificate): LatestAnchor | null };
   readonly hasLeader: () => boolean;
+  /** A read is answered from them. */
+  readonly tables: Pick<TableLane, "writtenIndex" | "flush">;
 }
 
 interface OpenRead extends ReadRequest {
-  phase: "read_index" | "apply" | "certificate";
+  phase: "read_index" | "apply" | "certificate" | "tables";
   index: RaftIndex;
   readonly stopWaiting: (() => void)[];
   isAnswered: boolean;
@@ -40,8 +43,8 @@ interface OpenRead extends ReadRequest {
 
 /**
  * A read that shows certified state takes a read index R, waits until R is applied, then until this node holds a
- * certificate over every leaf that the origin has at that point, and returns the newest it holds. So an answer is never
- * older than one given by any node before the read began.
+ * certificate over every leaf that the origin has at that point, and until its tables hold these leaves. It returns the
+ * newest certificate it holds. So an answer is never older than one given by any node before the read began.
  */
 export class LinearizableReads {
   readonly #options: LinearizableReadsOptions;
@@ -134,15 +137,28 @@ export class LinearizableReads {
     const held = origins.flatMap((origin) => certifier.heldOf(origin) ?? []);
     const [only] = held;
     const isWanted = open.wantsLatest === true && held.length === 1 && only !== undefined;
-    this.#answer(open, {
-      type: "ready_to_read",
-      // The tables must hold every leaf under the certificates shown, not only those below R.
-      readIndex: Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex)),
-      certificates: held.map(shownCertificate),
-      trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
-      // The state in memory has decided every entry up to R, so what it holds answers as well as the tables would.
-      latest: isWanted ? lastLeaves.latestUnder(only) : null,
-    });
+    // The state in memory has decided every entry up to R, so what it holds answers as well as the tables would.
+    const latest = isWanted ? lastLeaves.latestUnder(only) : null;
+    // The tables must hold every leaf under the certificates shown, not only those below R.
+    const readIndex = Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex));
+    const answer = (): void =>
+      this.#answer(open, {
+        type: "ready_to_read",
+        readIndex,
+        certificates: held.map(shownCertificate),
+        trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
+        latest,
+      });
+    if (latest !== null) return answer();
+    open.phase = "tables";
+    this.whenWritten(readIndex, answer, () => this.#refuseClosed(open));
+  }
+
+  /** The api process answers from the tables. A flush that fails ends the session. */
+  whenWritten(index: RaftIndex, answer: () => void, refuse: () => void): void {
+    const { tables } = this.#options;
+    if (tables.writtenIndex >= index) answer();
+    else tables.flush(index).then(answer, refuse);
   }
 
   #refuseLate(open: OpenRead): void {
@@ -150,6 +166,7 @@ export class LinearizableReads {
       this.#answer(open, { type: "refused", code, detail, retryAfterMs: RETRY_AFTER_MS });
     if (open.phase === "certificate") late("certification_stalled", "no certificate covers all leaves in time");
     else if (open.phase === "apply") late("deadline_exceeded", `log index ${open.index} is not applied in time`);
+    else if (open.phase === "tables") late("deadline_exceeded", `log index ${open.index} is not in the tables in time`);
     else if (this.#options.hasLeader()) late("deadline_exceeded", "the leader did not confirm a read index in time");
     else late("no_leader", "no leader confirmed a read index");
   }

@@ -409,11 +409,17 @@ export class ControlPlaneNode {
   }
 
   /** Heads that this database has already reached; later ones are judged when their certify point comes. */
-  async #assertPromisedRoots({ ledger, loadedLedger }: OpenStorage, promises: PromiseKeeper): Promise<void> {
+  async #assertPromisedRoots(storage: OpenStorage, promises: PromiseKeeper): Promise<void> {
+    const { ledger, loadedLedger, loadedLog } = storage;
+    const isBehind = loadedLedger.appliedIndex < (loadedLog.entries.at(-1)?.index ?? loadedLog.compacted.index);
+    const sizes = new Map(
+      loadedLedger.ledger.origins.map((origin) => [bytesToHex(origin.originFingerprint), origin.treeSize]),
+    );
     const roots = new Map<string, Uint8Array>();
     const reached = new Map(promises.current.signedHeads);
     for (const [key, { originFingerprint, treeSize, raftIndex }] of promises.current.signedHeads) {
-      if (raftIndex > loadedLedger.appliedIndex) reached.delete(key);
+      const isLater = raftIndex > loadedLedger.appliedIndex || (isBehind && treeSize > (sizes.get(key) ?? 0));
+      if (isLater) reached.delete(key);
       else roots.set(key, await ledger.rootAt(originFingerprint, treeSize));
     }
     const reason = judgeRoots(

@@ -27,7 +27,7 @@ export class NodeTimings {
     "anchoring_entry_decide_seconds",
     "From an entry's turn until it is decided: the facts it asks for, signatures not verified yet",
   );
-  readonly apply = histogram("anchoring_entry_apply_seconds", "The transaction of an entry's effects in Postgres");
+  readonly apply = histogram("anchoring_entry_apply_seconds", "One transaction of entries' effects in Postgres");
   readonly promise = histogram("anchoring_promise_write_seconds", "One write of the promise file, its flush included");
   readonly certify = histogram(
     "anchoring_certify_seconds",

@@ -55,7 +55,8 @@ export class SessionObserver {
       tables: {
         loadFacts: (query) => tables.loadFacts(query),
         onTurn: (entry) => this.#onTurn(entry),
-        apply: (work) => this.#apply(work.decision, () => tables.apply(work)),
+        onDecided: (decision) => this.#onDecided(decision),
+        apply: (...run) => this.#apply(run, () => tables.apply(...run)),
       },
       network: {
         send: (to, lane, frame) => {
@@ -130,24 +131,28 @@ export class SessionObserver {
     this.#traces?.begin("decide", entry);
   }
 
-  /** Called in the turn in which the entry was decided and its certify point reached. */
-  async #apply<Applied>(decision: EntryDecision, apply: () => Promise<Applied>): Promise<Applied> {
-    const { timings } = this.#options;
-    const decidedMs = this.#now();
-    timings.decide.observe((decidedMs - this.#turnMs) / 1000);
-    this.#traces?.end("decide", decision.index);
-    this.#traces?.begin("apply", decision);
-    this.#onDecided(decision, decidedMs);
+  async #apply<Applied>(
+    run: readonly { readonly decision: EntryDecision }[],
+    apply: () => Promise<Applied>,
+  ): Promise<Applied> {
+    const startMs = this.#now();
     try {
       return await apply();
     } finally {
-      timings.apply.observe((this.#now() - decidedMs) / 1000);
-      this.#traces?.end("apply", decision.index);
+      this.#options.timings.apply.observe((this.#now() - startMs) / 1000);
+      for (const { decision } of run) this.#traces?.end("apply", decision.index);
     }
   }
 
-  /** From here on the entry waits for the cosignatures of all origins that it has grown. */
-  #onDecided(decision: EntryDecision, decidedMs: number): void {
+  /**
+   * Called in the turn in which the entry was decided and its certify point reached. From here on it waits for its
+   * transaction, and for the cosignatures of all origins that it has grown.
+   */
+  #onDecided(decision: EntryDecision): void {
+    const decidedMs = this.#now();
+    this.#options.timings.decide.observe((decidedMs - this.#turnMs) / 1000);
+    this.#traces?.end("decide", decision.index);
+    this.#traces?.begin("apply", decision);
     const { timings, session } = this.#options;
     const observed = session();
     const heads = new Map<string, { origin: OriginFingerprint; treeSize: number }>();

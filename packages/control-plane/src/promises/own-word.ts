@@ -8,7 +8,8 @@ import type { SignedHead } from "./promise-file.ts";
  * What a peer's proof shows.
  * - `unproven`: this node has not signed that. It is only the peer's word.
  * - `kept`: it has, and has forgotten nothing of it.
- * - `regained`: it has, the promise file has forgotten it, and its log leads to what was signed.
+ * - `regained`: it has, the promise file has forgotten it, and its log leads to what was signed, or may lead there
+ *   once it is applied.
  * - `unread`: it has, the promise file has forgotten it, and only the database still holds a tree of that size.
  * - `forgotten`: it has, and does not know it any more.
  */
@@ -97,14 +98,17 @@ function judgeCosignature(said: Extract<OwnWord, { kind: "cosignature" }>, own: 
   const what = `size ${treeSize} of origin ${bytesToHex(originFingerprint)} was signed`;
   const root = own.rootAt(originFingerprint, treeSize);
   if (root === "not_held") return { kind: "unread", originFingerprint, treeSize };
-  if (root !== "not_reached") {
-    if (!equalBytes(root, rootHash)) return { kind: "forgotten", detail: `${what} with another root` };
-    const { appliedIndex: raftIndex, appliedTerm: raftTerm } = own;
-    return { kind: "regained", head: { originFingerprint, treeSize, rootHash, raftIndex, raftTerm, timeS } };
+  if (root === "not_reached") {
+    const mayFollow = own.appliedIndex < own.lastIndex && said.raftIndex <= own.lastIndex;
+    if (!mayFollow) return { kind: "forgotten", detail: `${what}, and this log does not lead there` };
+  } else if (!equalBytes(root, rootHash)) {
+    return { kind: "forgotten", detail: `${what} with another root` };
   }
-  // What the log still holds may lead there once it is applied.
-  const mayFollow = own.appliedIndex < own.lastIndex && said.raftIndex <= own.lastIndex;
-  return mayFollow ? KEPT : { kind: "forgotten", detail: `${what}, and this log does not lead there` };
+  // Where the tree is not that large yet: its peers hear this node only once it knows again what it has signed, and
+  // only from them does it learn what to apply. The tree is compared when it gets there. A cosignature does not cover
+  // its raft index, so the head is kept under an entry that is certainly committed.
+  const { appliedIndex: raftIndex, appliedTerm: raftTerm } = own;
+  return { kind: "regained", head: { originFingerprint, treeSize, rootHash, raftIndex, raftTerm, timeS } };
 }
 
 type ShownHead = Pick<SignedHead, "treeSize" | "rootHash">;

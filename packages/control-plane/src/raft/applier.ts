@@ -18,12 +18,12 @@ import type { PayloadCache } from "./payload-cache.ts";
 
 const READ_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The ledger's tables, as the applier needs them. */
+/** Where decisions go: the table lane. */
 export interface ApplyTarget {
   /** It is this entry's turn to be decided. */
   onTurn?(entry: { readonly index: RaftIndex; readonly term: Term }): void;
   loadFacts(query: FactsQuery): Promise<Facts>;
-  /** One transaction: all that was decided, and the applied index. */
+  /** Takes what was decided; resolves when the next entry may be decided. */
   apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<AppliedEntry>;
 }
 
@@ -46,11 +46,14 @@ export interface EntryReactions {
   forgetting(decision: EntryDecision): Promise<void>;
   /** Decided, and the in-memory state not yet advanced; from here until `written` it is ahead of the database. */
   advancing(decision: EntryDecision): void;
-  /** Advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
+  /** Advanced, nothing else begun. */
   advanced(decision: EntryDecision): void;
-  /** The transaction is on its way. */
+  /** The decision is on its way to the tables. */
   decided(entry: LedgerEntry, decision: EntryDecision, payload: Uint8Array): void;
-  /** The entry's effects are in the database. No later entry is decided before this resolves. */
+  /**
+   * The entry's effects are in the tables; if it only adds events, they may follow. No later entry is decided before
+   * this resolves.
+   */
   written(applied: AppliedEntry, isStatePoint: boolean): Promise<void>;
   /** The last call for an entry. */
   applied(entry: { readonly index: RaftIndex; readonly term: Term }): void;
@@ -60,9 +63,9 @@ export interface EntryReactions {
 const NOTHING: Omit<LedgerEntry, "acceptedMs"> = { version: 1, certify: false, certificates: [], groups: [] };
 
 /**
- * Decides and applies committed entries, one at a time: facts, decision, advance, one transaction.
+ * Decides committed entries, one at a time: facts, decision, advance, hand it to the tables.
  *
- * Invariant: an entry is decided only when it is durable in this node's own log and every earlier one is applied.
+ * Invariant: an entry is decided only when it is durable in this node's own log and every earlier one is decided.
  */
 export class Applier {
   readonly #options: ApplierOptions;

@@ -25,7 +25,7 @@ export interface DriverOptions {
   /** Messages that were sent leave now. */
   readonly flush: () => void;
   readonly appendLane: AppendLane;
-  /** Decides and applies committed entries, in order; resolves when their effects are in the database. */
+  /** Decides committed entries, in order; resolves when all are decided. Their effects may reach the tables later. */
   readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
   /** Entries have arrived and are being written: preparing their decision can begin. */
   readonly onArrived: (entries: readonly Entry[]) => void;

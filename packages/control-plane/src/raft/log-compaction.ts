@@ -19,6 +19,8 @@ export interface LogCompactionOptions {
   readonly forgetLogTo: RaftIndex;
   /** Knows what is applied and, on a leader, how far each member's log reaches. */
   readonly node: Pick<RawNode, "basicStatus" | "status">;
+  /** The tables hold every entry up to this one: a restart decides what follows again, from the log. */
+  readonly tablesIndex: () => RaftIndex;
   /** Entries after this one must stay; null: no such bound. */
   readonly pinnedIndex: () => RaftIndex | null;
   /** Engine and payload cache may forget them as well. */
@@ -78,7 +80,7 @@ export class LogCompaction {
   }
 
   onApplied(index: RaftIndex): void {
-    const { sizes, entriesKept, bytesKept, node, pinnedIndex } = this.#options;
+    const { sizes, entriesKept, bytesKept, node, pinnedIndex, tablesIndex } = this.#options;
     sizes.onApplied(index);
     const isOverEntries = index - entriesKept - sizes.compactedTo >= entriesKept * STEP;
     const isOverBytes = sizes.appliedBytes - bytesKept >= bytesKept * STEP;
@@ -87,7 +89,7 @@ export class LogCompaction {
     if (!(isOverEntries || isOverBytes) || isHeld || this.#isRunning) return;
     const upTo = Math.max(index - entriesKept, sizes.cutFor(bytesKept));
     // The engine learns of a chore of the apply lane only when all of it is done.
-    this.#compact(Math.min(upTo, bound ?? upTo, node.basicStatus().applied));
+    this.#compact(Math.min(upTo, bound ?? upTo, node.basicStatus().applied, tablesIndex()));
   }
 
   /** Something in this entry or before it was erased. */
@@ -98,9 +100,9 @@ export class LogCompaction {
   /** Drops what is owed and can be dropped now. Called every few ms. */
   sweep(): void {
     if (this.#owed.length === 0) return;
-    const { clock, node, pinnedIndex } = this.#options;
+    const { clock, node, pinnedIndex, tablesIndex } = this.#options;
     const { role, applied, progress } = node.status();
-    const bound = Math.min(applied, pinnedIndex() ?? Number.POSITIVE_INFINITY);
+    const bound = Math.min(applied, tablesIndex(), pinnedIndex() ?? Number.POSITIVE_INFINITY);
     // Only a leader sends entries.
     const needed = role === "leader" ? [...progress.values()].map(({ match }) => match) : [];
     const heldByAll = Math.min(...needed);

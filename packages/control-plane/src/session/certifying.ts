@@ -61,6 +61,7 @@ export class Certifying {
       submit,
       onContradiction: (from, raftIndex) => this.contradictions.onStateDiffers(from, raftIndex),
       life,
+      flushTables: () => consensus.tables.flush(),
     });
     this.exchange = this.#makeExchange(parts);
     this.certifier = this.#makeCertifier(parts);
@@ -72,6 +73,7 @@ export class Certifying {
       certifier: this.certifier,
       lastLeaves: this.lastLeaves,
       hasLeader: () => consensus.hasLeader(),
+      tables: consensus.tables,
     });
     this.thinning = new CertificateThinning({
       rows: options.certificateRows,

@@ -7,6 +7,7 @@ import { LogCompaction } from "../raft/log-compaction.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import { RepeatedAcks } from "../raft/repeated-acks.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
+import { TableLane } from "../raft/table-lane.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
 import type { NodeStatus } from "@event-anchoring/control-contract";
@@ -54,6 +55,7 @@ export class Consensus {
   readonly compaction: LogCompaction;
   readonly failover: Failover;
   readonly rounds: ReadRounds;
+  readonly tables: TableLane;
   readonly #options: SessionOptions;
   readonly #parts: ConsensusParts;
   readonly #driver: Driver;
@@ -69,6 +71,13 @@ export class Consensus {
     this.cache = options.cache;
     environment.random.fill(this.lifeId);
     this.arrivals = new EntryArrivals(signatures, state.ruleTable, () => trustRootInForce(state, identity));
+    this.tables = new TableLane({
+      clock,
+      tables: options.tables,
+      writtenIndex: state.appliedIndex,
+      stateRoot: options.stateRoot,
+      onFailure: (error) => parts.life.fail(error),
+    });
     this.compaction = this.#makeCompaction();
     this.#driver = this.#makeDriver();
     this.rounds = new ReadRounds({ clock, lifeId: this.lifeId, readIndex: (id) => this.#driver.readIndex(id) });
@@ -84,14 +93,14 @@ export class Consensus {
 
   /** Starts the engine's work. @param reactions what a committed entry triggers */
   start(reactions: EntryReactions): void {
-    const { state, log, tables, signatures } = this.#options;
+    const { state, log, signatures } = this.#options;
     const applier = new Applier({
       state,
       crypto: signatures.crypto,
       cache: this.cache,
       arrivals: this.arrivals,
       readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
-      target: tables,
+      target: this.tables,
       reactions,
     });
     this.#apply = (entries) => applier.apply(entries);
@@ -162,13 +171,14 @@ export class Consensus {
 
   stop(): void {
     this.#driver.stop();
+    this.tables.stop();
     this.failover.close();
     this.rounds.close();
   }
 
   /** After `stop`: the work in the lanes is done, and nothing of this session touches the database any more. */
   async drained(): Promise<void> {
-    await this.#driver.drained();
+    await Promise.all([this.#driver.drained(), this.tables.drained()]);
   }
 
   /** After all parts are closed. */
@@ -215,6 +225,7 @@ export class Consensus {
       entriesKept: this.#options.logEntriesKept,
       bytesKept: this.#options.logBytesKept,
       forgetLogTo: promises.current.forgetLogTo,
+      tablesIndex: () => this.tables.writtenIndex,
       onCompacted: ({ index }) => {
         if (life.isEnded) return;
         this.cache.forget(index);

@@ -9,7 +9,7 @@ import type { SessionParts } from "./session-parts.ts";
  * durable before what is in docs/ARCHITECTURE.md.
  *
  * The applier calls these for one entry at a time, from top to bottom. Before the first the entry is durable in this
- * node's own log and every earlier one is in its database.
+ * node's own log and every earlier one is decided.
  */
 export function entryReactions(parts: SessionParts, options: SessionOptions): EntryReactions {
   const { consensus, membership, certifying, writes, life } = parts;
@@ -30,8 +30,7 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
       states.onAdvancing();
     },
 
-    // The state in memory is advanced. At a certify point the head is promised and signed in parallel with the
-    // transaction.
+    // The state in memory is advanced. At a certify point the head is promised and signed; the tables follow.
     advanced: ({ index, term, effect, certify, writes: advancedBy }) => {
       const { trustRoots, leaves } = advancedBy;
       lastLeaves.onAdvanced(advancedBy);
@@ -41,7 +40,7 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
       certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty: leaves.length === 0 });
     },
 
-    // The transaction is under way. Waiters get the outcome now: the log, not the tables, is the promise.
+    // The tables will follow. Waiters get the outcome now: the log, not the tables, is the promise.
     decided: (entry, decision, payload) => {
       counts.noteDecision(decision);
       if (life.isEnded) return;
@@ -51,7 +50,7 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
       reads.onApplied();
     },
 
-    // The entry is in the tables, and the next one waits: at a state point the tables hold exactly what is signed.
+    // The next entry waits. At a state point this one is in the tables: they hold exactly what is signed.
     written: ({ stateRoot }, isStatePoint) => states.onApplied(stateRoot, isStatePoint),
 
     // The next entry may be decided. A node that this entry removed from the group stops here.

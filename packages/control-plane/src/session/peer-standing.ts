@@ -54,7 +54,10 @@ export class PeerStanding {
       promises,
       isMember: (nodeId) => group.isMember(members.raftIdOf(nodeId)),
       ownState: () => this.#ownState(),
-      storedRootAt: (origin, treeSize) => options.trees.rootAt(origin, treeSize),
+      storedRootAt: async (origin, treeSize) => {
+        await consensus.tables.flush();
+        return options.trees.rootAt(origin, treeSize);
+      },
       onFenced: (code, detail) => life.end({ kind: "fenced", code, detail }),
       onHalted: (code, detail) => life.end({ kind: "halted", code, detail }),
       onFailure: (error) => life.fail(error),

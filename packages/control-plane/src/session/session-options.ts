@@ -4,7 +4,7 @@ import type { NodeCounts } from "./node-counts.ts";
 import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RawNode } from "raft-ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
-import type { ApplyTarget } from "../raft/applier.ts";
+import type { TableStorage } from "../raft/table-lane.ts";
 import type { Environment } from "../ports/environment.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
@@ -41,7 +41,7 @@ export interface SessionOptions {
   readonly recorded: readonly Certificate[];
   readonly cache: PayloadCache;
   readonly log: RaftLogStorage;
-  readonly tables: ApplyTarget;
+  readonly tables: TableStorage;
   readonly certificateRows: CertificateRows;
   /** Every size that the origins have had, from the database. */
   readonly trees: Pick<LedgerStorage, "rootAt">;

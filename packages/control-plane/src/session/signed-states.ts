@@ -43,6 +43,8 @@ export interface SignedStatesParts {
   /** A peer has signed another state after the same entry. */
   readonly onContradiction: (from: string, raftIndex: RaftIndex) => void;
   readonly life: Life;
+  /** Resolves when the tables hold every entry that is decided now. */
+  readonly flushTables: () => Promise<void>;
 }
 
 /** A session's signatures over its whole state, and the readers that wait for a state that a quorum has signed. */
@@ -74,7 +76,7 @@ export class SignedStates {
       broadcast: (items, asks) => membership.broadcast({ type: "state_signatures", items, asks }),
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "state_signatures", items, asks: false }),
       onAsked: (raftIndex) => {
-        if (raftIndex === options.state.appliedIndex && !this.#isApplying) this.#point();
+        this.#pointAt(raftIndex).catch((error: unknown) => life.fail(error));
       },
       onContradiction: onContradiction,
       onForgotten: (detail) => life.end({ kind: "halted", code: "diverged", detail }),
@@ -99,6 +101,15 @@ export class SignedStates {
     await this.#holdAll();
   }
 
+  /** Signs that state, if it is still this node's. */
+  async #pointAt(raftIndex: RaftIndex): Promise<void> {
+    if (raftIndex !== this.#options.state.appliedIndex || this.#isApplying) return;
+    await this.#parts.flushTables();
+    if (raftIndex === this.#options.state.appliedIndex && !this.#isApplying && !this.#ending.signal.aborted) {
+      this.#point();
+    }
+  }
+
   #point(): void {
     const { membership } = this.#parts;
     const head = stateHeadOf(this.#options.state, { members: membership.group.confState, stateRoot: this.#stateRoot });
@@ -115,6 +126,7 @@ export class SignedStates {
   /** No entry is being applied, and none may come for a while: takes the state as it is. */
   async #pointHere(pending: PendingHold): Promise<void> {
     if (this.#isApplying || this.#ending.signal.aborted || !this.#holds.delete(pending)) return;
+    await this.#parts.flushTables();
     const { appliedIndex } = this.#options.state;
     const held = await pending.hold.hold();
     if (held.raftIndex !== appliedIndex) throw new StoreError("unavailable", "the state went on while it was held");

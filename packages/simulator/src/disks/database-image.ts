@@ -33,8 +33,6 @@ export interface DatabaseImage {
 export interface DatabaseWatcher {
   /** These are durable from now on. */
   onDurable(entries: readonly Entry[], hardState: HardState | null): void;
-  /** This is being written to the tables: its waiters may be answered. */
-  onDecided(decision: EntryDecision, confState: ConfState | null): void;
 }
 
 export interface SimulatedDatabaseOptions {

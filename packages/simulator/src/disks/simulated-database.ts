@@ -5,6 +5,7 @@ import {
   type LoadedRaftLog,
   type Restoration,
   StoreError,
+  addsRowsOnly,
 } from "@event-anchoring/store";
 import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
 import type { AppliedRow, DatabaseImage, LogRow, SimulatedDatabaseOptions } from "./database-image.ts";
@@ -17,6 +18,8 @@ import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
 
 /** An apply, and other asynchronous commits: they do not wait for the disk. */
 const FAST_WRITE = { lowMs: 0.1, highMs: 0.5, fault: null } as const;
+/** For the bug that needs tables far behind the log. */
+const SLOW_WRITE = { lowMs: 200, highMs: 400, fault: null } as const;
 
 /**
  * One Postgres: the log is durable when an append resolves; applies are visible at once and durable with the next
@@ -260,8 +263,9 @@ export class SimulatedDatabase {
     this.#durableThinned = new Set(thinned);
   }
 
-  /** Everything that was committed before is durable now. */
+  /** Everything that was committed before is durable with this commit. */
   #flush(): void {
+    this.#wal += 1n;
     this.#durableApplied = this.#applied.length;
     if (this.#durableThinned.size < this.#thinned.size) this.#durableThinned = new Set(this.#thinned);
   }
@@ -392,7 +396,6 @@ export class SimulatedDatabase {
     if (hardState !== null && !bugs.has("hard_state_not_saved")) {
       this.#hardState = { term: hardState.term, vote: bugs.has("vote_not_saved") ? 0n : hardState.vote };
     }
-    this.#wal += 1n;
     this.#flush();
     watcher.onDurable(entries, hardState);
   }
@@ -418,7 +421,8 @@ export class SimulatedDatabase {
 
   #compact(upTo: RaftIndex): EntryId {
     if (upTo <= this.#compacted.index) return this.#compacted;
-    if (upTo > Math.min(this.#lastIndex, this.appliedIndex)) {
+    const applied = this.#options.bugs.has("compaction_beyond_tables") ? this.#lastIndex : this.appliedIndex;
+    if (upTo > Math.min(this.#lastIndex, applied)) {
       throw new StoreError("out_of_order", `cannot compact to ${upTo}`);
     }
     const row = this.#rows[upTo - this.#compacted.index - 1];
@@ -431,28 +435,16 @@ export class SimulatedDatabase {
 
   #openLedger(process: SimulatedProcess, assertUp: () => void): LedgerStorage {
     const { bugs, isFirst } = this.#options;
+    const areSlow = bugs.has("compaction_beyond_tables");
     const isBlind = bugs.has("client_event_id_not_looked_up") || (isFirst && bugs.has("facts_differ_on_one_node"));
     return {
       loadFacts: async (query) => {
         assertUp();
         return this.#tables.facts(isBlind ? { ...query, clientEvents: [] } : query);
       },
-      apply: async ({ decision, confState }) => {
+      apply: async (...run) => {
         assertUp();
-        this.#options.watcher.onDecided(decision, confState);
-        return this.#statements.run(
-          process,
-          () => {
-            if (decision.index !== this.appliedIndex + 1) {
-              throw new StoreError("out_of_order", `entry ${decision.index} after applied ${this.appliedIndex}`);
-            }
-            this.#applied.push({ decision, confState });
-            this.#tables.apply(decision);
-            this.#wal += 1n;
-            return { stateRoot: this.#tables.stateRoot };
-          },
-          FAST_WRITE,
-        );
+        return this.#statements.run(process, () => this.#apply(run), areSlow ? SLOW_WRITE : FAST_WRITE);
       },
       rootAt: async (origin, treeSize) => {
         assertUp();
@@ -469,6 +461,23 @@ export class SimulatedDatabase {
         return this.#statements.run(process, () => this.#tables.thinCertificates(request), FAST_WRITE);
       },
     };
+  }
+
+  /** One transaction. */
+  #apply(run: readonly AppliedRow[]): { stateRoot: Uint8Array } {
+    if (run.length > 1 && !run.every(({ decision }) => addsRowsOnly(decision.writes))) {
+      throw new RangeError("an entry that changes rows is written alone");
+    }
+    run.forEach(({ decision: { index } }, at) => {
+      if (index === this.appliedIndex + 1 + at) return;
+      throw new StoreError("out_of_order", `entry ${index} after applied ${this.appliedIndex + at}`);
+    });
+    for (const row of run) {
+      this.#applied.push(row);
+      this.#tables.apply(row.decision);
+    }
+    this.#wal += 1n;
+    return { stateRoot: this.#tables.stateRoot };
   }
 
   #openIdentity(process: SimulatedProcess, assertUp: () => void): IdentityStorage {

@@ -74,6 +74,8 @@ const CONVERGE_MAX_MS = 20_000;
 const FORGET_MAX_MS = 100_000;
 /** Three heartbeats and a way there and back. */
 const HEARD_MAX_MS = 350;
+/** Tables hold within this time what their node has applied. */
+const TABLES_MAX_MS = 1000;
 
 /** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
 export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
@@ -281,6 +283,7 @@ class Life {
     await this.#everyNodeServesAgain();
     await this.#aReconnectedFollowerIsHeard();
     await this.#whatIsErasedLeavesTheLogs();
+    await this.#until(() => this.#areTablesWritten(), "theClusterConvergesWhenFaultsEnd", TABLES_MAX_MS);
     for (const machine of this.#serving()) this.invariants.acknowledgedAnchorsSurvive(machine.name);
     this.invariants.whatWasRefusedIsNotAnchored(this.#clients.refused());
   }
@@ -403,6 +406,13 @@ class Life {
       const origins = [...session.state.origins.values()];
       return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
     });
+  }
+
+  /** What is applied reaches the tables a moment later. */
+  #areTablesWritten(): boolean {
+    return this.#serving().every(
+      ({ node, database }) => database.appliedIndex >= (node?.session?.state.appliedIndex ?? 0),
+    );
   }
 
   #lag(): string {

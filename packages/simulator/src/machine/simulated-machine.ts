@@ -99,7 +99,6 @@ export class SimulatedMachine {
       isFirst: position === 0,
       watcher: {
         onDurable: (entries, hardState) => invariants.onDurable(name, entries, hardState),
-        onDecided: (decision, confState) => invariants.onDecided(name, decision, confState),
       },
     });
     this.volume = new SimulatedVolume({ world, random, bugs });
@@ -290,6 +289,7 @@ export class SimulatedMachine {
         const endpoint = lyingNetwork(options, lieOf, (heard) => network.endpoint(this.name, process, heard));
         const start = endpoint.start.bind(endpoint);
         endpoint.start = async () => {
+          this.#watchDecisions(node());
           plantInNode(node(), bugs);
           keepGroupIdsFor(this.#parts.groupIdEntriesKept, node(), bugs);
           await start();
@@ -300,6 +300,17 @@ export class SimulatedMachine {
       openStateHold: async () => snapshots.hold(this.database),
       exportSnapshot: (point) => snapshots.export(point, (state) => lieOf()?.onExport(state) ?? state),
       installSnapshot: (options) => snapshots.install(this.database, options),
+    };
+  }
+
+  /** Before an entry's waiters are answered: its rows reach the tables later. */
+  #watchDecisions({ session }: ControlPlaneNode): void {
+    if (session === null) return;
+    const { tables } = session.consensus;
+    const apply = tables.apply.bind(tables);
+    tables.apply = (request) => {
+      this.#parts.invariants.onDecided(this.name, request.decision, request.confState);
+      return apply(request);
     };
   }
 

@@ -41,6 +41,9 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("erasure_stays_in_the_log")) compaction.sweep = () => {};
   if (bugs.has("passed_points_unsigned")) leaveUnsigned(session);
   if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
+  if (bugs.has("api_ignores_applied_index")) certifying.reads.whenWritten = (_index, answer) => answer();
+  if (bugs.has("compaction_beyond_tables")) cutWhatIsDecided(session);
+  if (bugs.has("unwritten_client_event_ids_missed")) overlookUnwritten(session);
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
   if (bugs.has("rotten_slot_not_asked_about")) signUnasked(session);
   if (bugs.has("certificates_not_waited_for")) waitForNothing(session);
@@ -120,6 +123,26 @@ function overlookStamps({ frames: { entryGuard } }: Session): void {
   entryGuard.faultOf = (entry, leader) => {
     const fault = faultOf(entry, leader);
     return fault?.code === "entry_from_the_future" ? null : fault;
+  };
+}
+
+/** Each entry is cut from the log as soon as it may be, and what the tables hold does not matter. */
+function cutWhatIsDecided({ consensus: { compaction, tables }, state }: Session): void {
+  Object.defineProperty(tables, "writtenIndex", { get: () => state.appliedIndex });
+  const onApplied = compaction.onApplied.bind(compaction);
+  compaction.onApplied = (index) => {
+    onApplied(index);
+    compaction.owe(index);
+  };
+}
+
+/** Only client event ids: a reference that is not found is refused, and not anchored twice. */
+function overlookUnwritten({ consensus }: Session): void {
+  const { unwritten } = consensus.tables;
+  const find = unwritten.find.bind(unwritten);
+  unwritten.find = (query) => {
+    const { found, rest } = find(query);
+    return { found: { ...found, clientEvents: new Map() }, rest: { ...rest, clientEvents: query.clientEvents } };
   };
 }
 

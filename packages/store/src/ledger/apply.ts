@@ -1,4 +1,4 @@
-/** The one statement that writes everything that an entry decided. */
+/** The one statement that writes everything that an entry, or a run of entries, decided. */
 import { clientEventLookup } from "@event-anchoring/ledger";
 import type {
   ClientEventWrite,
@@ -118,28 +118,70 @@ export function buildInsert(
   return statement.finish();
 }
 
+/** Lists whose rows no later entry changes or repeats, as long as nothing else is in the entry. */
+const ADDED: ReadonlySet<string> = new Set<keyof EntryWrites>([
+  "leaves",
+  "clientEvents",
+  "tiles",
+  "certificates",
+  "groupIds",
+]);
+
+/** Events and recorded certificates, and nothing else: several such entries can be written in one statement. */
+export function addsRowsOnly(writes: EntryWrites): boolean {
+  return Object.entries(writes).every(([name, rows]) => ADDED.has(name) || !Array.isArray(rows) || rows.length === 0);
+}
+
+/** @param run of entries that only add rows, or of one of any kind */
+export function writesOf(run: readonly EntryDecision[]): EntryWrites {
+  const all = run.map(({ writes }) => writes);
+  const [first] = all;
+  if (first === undefined) throw new RangeError("no entry to write");
+  if (all.length === 1) return first;
+  if (!all.every(addsRowsOnly)) throw new RangeError("an entry that changes rows is written alone");
+  return {
+    ...first,
+    leaves: all.flatMap(({ leaves }) => leaves),
+    clientEvents: all.flatMap(({ clientEvents }) => clientEvents),
+    tiles: all.flatMap(({ tiles }) => tiles),
+    certificates: all.flatMap(({ certificates }) => certificates),
+    groupIds: all.flatMap(({ groupIds }) => groupIds),
+    forgetGroupIdsBelow: Math.max(...all.map(({ forgetGroupIdsBelow }) => forgetGroupIdsBelow)),
+  };
+}
+
+/** A row for each entry that decided groups. */
+function groupIdsRows(run: readonly EntryDecision[], hashBefore: Uint8Array): GroupIdsRow[] {
+  const rows = run.map(({ index, writes }, at) => ({
+    index,
+    groups: encodeGroupIds(writes.groupIds),
+    hashBefore: run[at - 1]?.groupIdsHash ?? hashBefore,
+  }));
+  return rows.filter(({ groups }) => groups.length > 0);
+}
+
 export interface ApplyInput {
-  readonly decision: EntryDecision;
+  /** In the order of the log, without a gap. */
+  readonly run: readonly EntryDecision[];
+  /** `writesOf` that. */
+  readonly writes: EntryWrites;
   /** The row as it will be. */
   readonly row: LedgerRow;
   /** The row as it must be stored now. */
   readonly before: LedgerRow;
-  /** What the entry changes in the state tree; null: nothing. */
+  /** What the run changes in the state tree; null: nothing. */
   readonly stateTree: StateTreeUpdate | null;
-  /** Includes the origins that are new with this entry. */
+  /** Includes the origins that are new with this run. */
   readonly numbers: OriginNumbers;
   /** null: leave the forgotten rows for a later entry. */
   readonly deleteGroupIdsBelow: number | null;
 }
 
 export function buildApply(input: ApplyInput): { statement: Required<Statement>; values: readonly Parameter[] } {
-  const { decision, row, before, stateTree, numbers, deleteGroupIdsBelow } = input;
-  const { index, writes } = decision;
+  const { run, writes, row, before, stateTree, numbers, deleteGroupIdsBelow } = input;
   const statement = statementAfter(before, row);
   addWrites(statement, writes, numbers, { erased: [], stateTree });
-  if (writes.groupIds.length > 0) {
-    addGroupIds(statement, [{ index, groups: encodeGroupIds(writes.groupIds), hashBefore: before.groupIdsHash }]);
-  }
+  addGroupIds(statement, groupIdsRows(run, before.groupIdsHash));
   if (deleteGroupIdsBelow !== null) forgetGroupIds(statement, deleteGroupIdsBelow);
   return statement.finish();
 }

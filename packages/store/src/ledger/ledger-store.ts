@@ -1,10 +1,17 @@
 import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
-import type { EntryDecision, Facts, FactsQuery, StateTreeUpdate, StoredLedger } from "@event-anchoring/ledger";
+import type {
+  EntryDecision,
+  EntryWrites,
+  Facts,
+  FactsQuery,
+  StateTreeUpdate,
+  StoredLedger,
+} from "@event-anchoring/ledger";
 import { equalBytes, frontierRoot } from "@event-anchoring/protocol";
 import type { Frontier, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ConfState, RaftIndex, Term } from "raft-ts";
-import { buildApply } from "./apply.ts";
+import { buildApply, writesOf } from "./apply.ts";
 import { Connection } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { loadFacts } from "./facts.ts";
@@ -52,8 +59,9 @@ export interface AppliedEntry {
 const FORGOTTEN_ENTRIES_MAX = 512;
 
 /**
- * The tables that the log produces. One entry, one statement: rows, tiles and applied index change together or not at
- * all. Applies are committed asynchronously: a crash may lose the newest, and the durable log brings them back.
+ * The tables that the log produces. One statement for an entry or a run of them: rows, tiles and applied index change
+ * together or not at all. Applies are committed asynchronously: a crash may lose the newest, and the durable log brings
+ * them back.
  *
  * One process at a time, one apply at a time. After `unknown_outcome`, and after the connection was lost, every call
  * fails: open anew and load.
@@ -128,35 +136,25 @@ export class LedgerStore {
   }
 
   /**
-   * Writes what an entry decided, in one statement that commits by itself.
-   * @throws StoreError `out_of_order` unless the entry before it is the last applied one (then nothing is written),
+   * Writes what entries decided, in one statement that commits by itself. Several only if each of them `addsRowsOnly`.
+   * @throws StoreError `out_of_order` unless the entry before them is the last applied one (then nothing is written),
    *   `unknown_outcome`, `full`, `unavailable`
    */
-  async apply(request: ApplyRequest): Promise<AppliedEntry> {
-    const { decision } = request;
+  async apply(...requests: readonly ApplyRequest[]): Promise<AppliedEntry> {
     const before = this.#usableRow();
-    if (decision.index !== before.appliedIndex + 1) {
-      throw new StoreError("out_of_order", `entry ${decision.index} after applied index ${before.appliedIndex}`);
-    }
-    const numbers = this.#numbersAfter(decision);
-    const stateTree = await this.#stateTreeAfter(decision);
-    const row: LedgerRow = {
-      appliedIndex: decision.index,
-      appliedTerm: decision.term,
-      effect: decision.effect,
-      nextSequence: decision.nextSequence,
-      lastAcceptedMs: decision.lastAcceptedMs,
-      groupIdsFrom: Math.max(before.groupIdsFrom, decision.writes.forgetGroupIdsBelow),
-      confState: request.confState === null ? before.confState : encodeConfState(request.confState),
-      rules: decision.rules,
-      stampMs: decision.stampMs,
-      stateRoot: stateTree?.rootHash ?? before.stateRoot,
-      groupIdsHash: decision.groupIdsHash,
-      clientEventsHash: decision.clientEventsHash,
-    };
+    const run = requests.map(({ decision }) => decision);
+    run.forEach(({ index }, at) => {
+      if (index === before.appliedIndex + 1 + at) return;
+      throw new StoreError("out_of_order", `entry ${index} after applied index ${before.appliedIndex + at}`);
+    });
+    const writes = writesOf(run);
+    const numbers = this.#numbersAfter(writes);
+    const stateTree = await this.#stateTreeAfter(writes);
+    const row = rowAfter(before, requests, writes, stateTree);
     const deletesGroupIds = row.groupIdsFrom - this.#deletedGroupIdsBelow >= FORGOTTEN_ENTRIES_MAX;
     const { statement, values } = buildApply({
-      decision,
+      run,
+      writes,
       row,
       before,
       stateTree,
@@ -175,8 +173,8 @@ export class LedgerStore {
     return { stateRoot: row.stateRoot };
   }
 
-  /** null: the entry does not change the tree; entries of events never do. */
-  async #stateTreeAfter({ writes }: EntryDecision): Promise<StateTreeUpdate | null> {
+  /** null: the writes do not change the tree; those of events never do. */
+  async #stateTreeAfter(writes: EntryWrites): Promise<StateTreeUpdate | null> {
     const entries = stateEntriesOf(writes);
     if (entries.length === 0) return null;
     const leaves = entries.map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
@@ -199,10 +197,8 @@ export class LedgerStore {
     return this.#row;
   }
 
-  #numbersAfter(decision: EntryDecision): OriginNumbers {
-    const fresh = decision.writes.originStatuses.filter(
-      ({ originFingerprint }) => this.#numbers.find(originFingerprint) === undefined,
-    );
+  #numbersAfter({ originStatuses }: EntryWrites): OriginNumbers {
+    const fresh = originStatuses.filter(({ originFingerprint }) => this.#numbers.find(originFingerprint) === undefined);
     if (fresh.length === 0) return this.#numbers;
     const numbers = this.#numbers.copy();
     for (const { originFingerprint } of fresh) numbers.add(numbers.next, originFingerprint);
@@ -235,4 +231,30 @@ export class LedgerStore {
   async close(): Promise<void> {
     await this.#connection.close();
   }
+}
+
+/** The row of the ledger after these entries. */
+function rowAfter(
+  before: LedgerRow,
+  requests: readonly ApplyRequest[],
+  writes: EntryWrites,
+  stateTree: StateTreeUpdate | null,
+): LedgerRow {
+  const last = requests.at(-1)?.decision;
+  if (last === undefined) throw new RangeError("no entry to write");
+  const confState = requests.findLast((request) => request.confState !== null)?.confState ?? null;
+  return {
+    appliedIndex: last.index,
+    appliedTerm: last.term,
+    effect: last.effect,
+    nextSequence: last.nextSequence,
+    lastAcceptedMs: last.lastAcceptedMs,
+    groupIdsFrom: Math.max(before.groupIdsFrom, writes.forgetGroupIdsBelow),
+    confState: confState === null ? before.confState : encodeConfState(confState),
+    rules: last.rules,
+    stampMs: last.stampMs,
+    stateRoot: stateTree?.rootHash ?? before.stateRoot,
+    groupIdsHash: last.groupIdsHash,
+    clientEventsHash: last.clientEventsHash,
+  };
 }
