@@ -63,42 +63,58 @@ const FORGOTTEN_ENTRIES_MAX = 512;
  * together or not at all. Applies are committed asynchronously: a crash may lose the newest, and the durable log brings
  * them back.
  *
- * One process at a time, one apply at a time. After `unknown_outcome`, and after the connection was lost, every call
- * fails: open anew and load.
+ * Two sessions: one that writes, one for what deciding asks for. One process at a time, one apply at a time. After
+ * `unknown_outcome`, and after a connection was lost, every call fails: open anew and load.
  */
 export class LedgerStore {
-  readonly #connection: Connection;
+  readonly #writer: Connection;
+  /** What deciding asks for does not wait for the transaction under way. */
+  readonly #reader: Connection;
   #numbers = new OriginNumbers();
   #row: LedgerRow | null = null;
   readonly #stateTree = new StateTree();
   #deletedGroupIdsBelow = 0;
   #isUnknown = false;
+  #isLostTold = false;
 
-  private constructor(connection: Connection) {
-    this.#connection = connection;
+  private constructor(writer: Connection, reader: Connection) {
+    this.#writer = writer;
+    this.#reader = reader;
   }
 
   /** @throws StoreError `unavailable`, `schema`, `unsafe_settings`, `locked` */
   static async open(options: LedgerStoreOptions): Promise<LedgerStore> {
-    const connection = await Connection.open({
-      url: options.url,
+    const { url } = options;
+    const writer = await Connection.open({
+      url,
       name: "event-anchoring ledger",
       settings: { ...INDEXED_PLANS, synchronous_commit: "off" },
     });
     try {
-      await assertMigrated(connection);
-      await assertSafeSettings(connection, false);
-      await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
-      return new LedgerStore(connection);
+      await assertMigrated(writer);
+      await assertSafeSettings(writer, false);
+      await writer.lock(LEDGER_LOCK, options.lockTimeoutMs);
+      const reader = await Connection.open({
+        url,
+        name: "event-anchoring ledger reads",
+        settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
+      });
+      return new LedgerStore(writer, reader);
     } catch (cause) {
-      await connection.close();
+      await writer.close();
       throw cause;
     }
   }
 
-  /** Called at most once; never because of close(). */
+  /** Called at most once, when either session is lost; never because of close(). */
   onLost(handler: (cause: Error) => void): void {
-    this.#connection.onLost(handler);
+    const once = (cause: Error): void => {
+      if (this.#isLostTold) return;
+      this.#isLostTold = true;
+      handler(cause);
+    };
+    this.#writer.onLost(once);
+    this.#reader.onLost(once);
   }
 
   /**
@@ -107,11 +123,11 @@ export class LedgerStore {
    * @throws StoreError `corrupt`
    */
   async load(): Promise<LoadedLedger> {
-    const { row, originRows, ledger } = await this.#connection.transaction(
+    const { row, originRows, ledger } = await this.#writer.transaction(
       loadLedger,
       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
-    const treeRoot = await this.#stateTree.load(this.#connection);
+    const treeRoot = await this.#stateTree.load(this.#writer);
     if (!equalBytes(treeRoot, row.stateRoot)) {
       throw new StoreError("corrupt", "the state tree does not have the root that the row of the ledger names");
     }
@@ -129,10 +145,13 @@ export class LedgerStore {
     };
   }
 
-  /** The rows that an entry must see, as of the last applied entry. At most one SELECT. */
+  /**
+   * The rows that an entry must see, as of the last applied entry; of a transaction under way, perhaps. At most one
+   * SELECT.
+   */
   async loadFacts(query: FactsQuery): Promise<Facts> {
     this.#usableRow();
-    return loadFacts(this.#connection, query, this.#numbers);
+    return loadFacts(this.#reader, query, this.#numbers);
   }
 
   /**
@@ -161,7 +180,7 @@ export class LedgerStore {
       numbers,
       deleteGroupIdsBelow: deletesGroupIds ? row.groupIdsFrom : null,
     });
-    const written = await this.#noteUnknown(() => this.#connection.writeLane(statement, values));
+    const written = await this.#noteUnknown(() => this.#writer.writeLane(statement, values));
     if (Number(written?.[0]) !== 1) {
       this.#isUnknown = true;
       throw new StoreError("out_of_order", `the stored applied index is not ${before.appliedIndex}`);
@@ -178,7 +197,7 @@ export class LedgerStore {
     const entries = stateEntriesOf(writes);
     if (entries.length === 0) return null;
     const leaves = entries.map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
-    return this.#stateTree.update(this.#connection, leaves);
+    return this.#stateTree.update(this.#writer, leaves);
   }
 
   /** Deletes a few of an origin's older certificates: on this node alone, independently of the log. */
@@ -186,7 +205,7 @@ export class LedgerStore {
     this.#usableRow();
     const origin = this.#numbers.find(request.originFingerprint);
     if (origin === undefined) return { after: request.after, deleted: 0 };
-    return this.#noteUnknown(() => thinCertificates(this.#connection, origin, request));
+    return this.#noteUnknown(() => thinCertificates(this.#writer, origin, request));
   }
 
   #usableRow(): LedgerRow {
@@ -220,7 +239,7 @@ export class LedgerStore {
    */
   async frontierAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Frontier> {
     this.#usableRow();
-    return loadFrontier(this.#connection, originFingerprint, treeSize);
+    return loadFrontier(this.#reader, originFingerprint, treeSize);
   }
 
   /** Root hash of an origin's first `treeSize` leaves. @throws as frontierAt */
@@ -229,7 +248,8 @@ export class LedgerStore {
   }
 
   async close(): Promise<void> {
-    await this.#connection.close();
+    await this.#writer.close();
+    await this.#reader.close();
   }
 }
 

@@ -3,6 +3,7 @@ import { NO_FACTS, advance, decideEntry, factsNeeded } from "@event-anchoring/le
 import type { FoundAnchor, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { RecentTree, bytesToHex, emptyFrontier, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import pg from "pg";
 import type { ConfState } from "raft-ts";
 import { LedgerStore } from "../../src/index.ts";
 import { SECOND_DOCUMENT, hash } from "../support/cluster.ts";
@@ -327,6 +328,26 @@ describe("a damaged ledger is not loaded", () => {
     expect(await refusalOf(store.load())).toBe("corrupt");
     await store.close();
   });
+});
+
+test("facts do not wait for a transaction that is under way", async () => {
+  const database = await migratedDatabase(server);
+  const harness = await StoredLedgerHarness.started(database.url);
+  const decision = await harness.record(events(2, "known"));
+  const later = await harness.decide(harness.entry([{ kind: "mark_certify_point" }]));
+  const holder = new pg.Client({ connectionString: superuserUrl(server, database) });
+  await holder.connect();
+  await holder.query("BEGIN; LOCK TABLE state.group_ids");
+  let isWritten = false;
+  const writing = harness.store.apply({ decision: later, confState: null }).then(() => (isWritten = true));
+  const anchors = decision.writes.leaves.map(({ anchorId }) => anchorId);
+  const { anchors: found } = await harness.store.loadFacts({ ...NOTHING_ASKED, anchors });
+  expect(found.size).toBe(2);
+  expect(isWritten).toBe(false);
+  await holder.query("COMMIT");
+  await writing;
+  await holder.end();
+  await harness.store.close();
 });
 
 test("one holder: the session that was lost has ended before the next one loads", async () => {
