@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
-import { anchor, certifiedSizes, readyCluster } from "./cluster-steps.ts";
-import { acceptedId, eventCommand } from "./commands.ts";
+import { anchor, answered, certifiedSizes, readyCluster } from "./cluster-steps.ts";
+import { acceptedId, batchCommand, eventCommand } from "./commands.ts";
 import { seededRandom } from "./doubles.ts";
 
 function others(cluster: QuietCluster, node: QuietMachine): QuietMachine[] {
@@ -169,7 +169,7 @@ describe("a leader whose disk hangs", () => {
     const cluster = await readyCluster();
     const slow = cluster.leader() as QuietMachine;
     const [asking] = others(cluster, slow) as [QuietMachine];
-    slow.database.holdAppends();
+    slow.database.appends.hold();
     const ids: string[] = [];
     for (let seed = 1; seed <= 4; seed++) {
       const result = cluster.submit(asking, eventCommand(asking.identity.originFingerprint, seed), 10_000);
@@ -177,9 +177,37 @@ describe("a leader whose disk hangs", () => {
       ids.push(acceptedId(await result));
     }
     expect(slow.live().isLeader()).toBe(false);
-    slow.database.releaseAppends();
+    slow.database.appends.release();
     await converges(cluster);
     await expectKept(cluster, ids);
+  });
+});
+
+describe("a leader whose tables hang", () => {
+  test("goes on while memory has room for what they lack, then hands leadership on, and loses nothing", async () => {
+    const cluster = await readyCluster();
+    const slow = cluster.leader() as QuietMachine;
+    const [asking] = others(cluster, slow) as [QuietMachine];
+    const origin = asking.identity.originFingerprint;
+    slow.database.applies.hold();
+    const read = cluster.read(slow, [origin], 1000);
+    const ids = [await anchor(cluster, asking, 1), await anchor(cluster, slow, 2)];
+    await cluster.time.advance(1000);
+    expect(await read).toMatchObject({ type: "ready_to_read" });
+    const late = cluster.read(slow, [origin], 1000);
+    await cluster.time.advance(1000);
+    expect(await late).toMatchObject({ type: "refused", code: "deadline_exceeded" });
+    expect(slow.live().isLeader()).toBe(true);
+    for (let round = 0; round < 10; round++)
+      await answered(cluster, cluster.submit(asking, batchCommand(origin, round)));
+    await cluster.until(() => !slow.live().isLeader(), "another leader");
+    const { tables } = slow.live().consensus;
+    expect(slow.live().state.appliedIndex - tables.writtenIndex).toBeLessThan(40);
+    ids.push(await anchor(cluster, asking, 3));
+    slow.database.applies.release();
+    await converges(cluster);
+    await expectKept(cluster, ids);
+    expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 });
 

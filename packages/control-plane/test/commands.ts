@@ -1,5 +1,6 @@
 /** Commands of one API client, and what was made of them. */
-import type { Command, Credential, OperatorCommand } from "@event-anchoring/ledger";
+import { LIMITS } from "@event-anchoring/ledger";
+import type { Command, Credential, EventInput, OperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_SEMANTIC_ANCHOR, type OriginFingerprint, apiKeyHash, bytesToHex } from "@event-anchoring/protocol";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
@@ -25,23 +26,30 @@ export function createKeyCommand(): OperatorCommand {
   };
 }
 
-export function eventCommand(origin: OriginFingerprint, seed: number, clientEventId: string | null = null): Command {
+function eventOf(origin: OriginFingerprint, seed: number, clientEventId: string | null): EventInput {
   const eventHash = nodeCrypto.sha256(Uint8Array.of(seed & 0xff, (seed >> 8) & 0xff, (seed >> 16) & 0xff));
   return {
-    kind: "record_events",
-    credential: CREDENTIAL,
-    atomic: false,
-    events: [
-      {
-        originFingerprint: origin,
-        eventHash,
-        semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
-        clientEventId,
-        clientEventSalt: clientEventId === null ? null : new Uint8Array(32).fill(seed & 0xff),
-        actor: null,
-      },
-    ],
+    originFingerprint: origin,
+    eventHash,
+    semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
+    clientEventId,
+    clientEventSalt: clientEventId === null ? null : new Uint8Array(32).fill(seed & 0xff),
+    actor: null,
   };
+}
+
+function eventsCommand(events: readonly EventInput[]): Command {
+  return { kind: "record_events", credential: CREDENTIAL, atomic: false, events };
+}
+
+export function eventCommand(origin: OriginFingerprint, seed: number, clientEventId: string | null = null): Command {
+  return eventsCommand([eventOf(origin, seed, clientEventId)]);
+}
+
+/** As many events as a batch may have. */
+export function batchCommand(origin: OriginFingerprint, seed: number): Command {
+  const event = eventOf(origin, seed, null);
+  return eventsCommand(Array.from({ length: LIMITS.batchEventsMax }, () => event));
 }
 
 /** The anchor id of the only event of a certified result. */

@@ -257,12 +257,12 @@ describe("the list of API keys", () => {
   test("is as of the moment it is asked for: a lagging node waits, and does not show what was before", async () => {
     const lagging = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
     const leader = cluster.leader() as QuietMachine;
-    lagging.database.holdAppends();
+    lagging.database.appends.hold();
     const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
     await written(leader, drawn.call);
     const answer = call(lagging, "list_api_keys", NO_BODY);
     await cluster.time.advance(500);
-    lagging.database.releaseAppends();
+    lagging.database.appends.release();
     await cluster.time.advance(500);
     const given = await answer;
     if (!("body" in given)) throw new Error("a stream");

@@ -149,16 +149,24 @@ describe("a scrub", () => {
 });
 
 describe("a node is busy", () => {
-  const sessionOf = (commitIndex: number, appliedIndex: number, commands: number) => ({
+  const sessionOf = (commitIndex: number, writtenIndex: number, commands: number) => ({
     consensus: {
-      view: () => ({ role: "leader" as const, term: 1, leader: "a", commitIndex, appliedIndex, lastIndex: 9 }),
+      view: () => ({
+        role: "leader" as const,
+        term: 1,
+        leader: "a",
+        commitIndex,
+        appliedIndex: commitIndex,
+        lastIndex: commitIndex,
+      }),
+      tables: { writtenIndex },
     },
     writes: { queue: { depth: { commands, bytes: 0 } } },
   });
 
   test.each([
     ["that has no session", null, true],
-    ["that lags", sessionOf(1000, 900, 0), true],
+    ["whose tables lag", sessionOf(1000, 900, 0), true],
     ["whose queue is long", sessionOf(10, 10, 5000), true],
     ["that serves", sessionOf(1000, 990, 20), false],
   ])("%s", (_, session, expected) => {

@@ -66,7 +66,7 @@ describe("three sessions", () => {
     const leader = cluster.leader() as QuietMachine;
     const [held] = cluster.nodes.filter((node) => node !== leader) as [QuietMachine];
     await cluster.time.advance(500);
-    held.database.holdAppends();
+    held.database.appends.hold();
     const from = cluster.sent.length;
     const durable = held.entries.at(-1)?.index ?? 0;
     await anchor(cluster, leader, 77);
@@ -78,7 +78,7 @@ describe("three sessions", () => {
     const acks = messages.filter(({ type, reject }) => type === "MsgAppResp" && !reject);
     for (const ack of acks) expect(ack.index).toBeLessThanOrEqual(durable);
     expect(messages.some(({ type }) => type === "MsgHeartbeatResp")).toBe(true);
-    held.database.releaseAppends();
+    held.database.appends.release();
     await cluster.until(() => held.live().state.appliedIndex === leader.live().state.appliedIndex, "it catches up");
   });
 

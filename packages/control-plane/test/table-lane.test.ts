@@ -154,6 +154,24 @@ describe("events", () => {
     await done;
     expect(lane.writtenIndex).toBeGreaterThan(8);
   });
+
+  test("pause deciding also while very many entries wait that have no leaves", async () => {
+    writing = deferred();
+    let index = 0;
+    const feed = async (): Promise<void> => {
+      for (index = 1; index <= 3000; index++) await lane.apply(entry(index));
+    };
+    const done = feed();
+    await settle();
+    clock.advance(25);
+    for (let turn = 0; turn < 300; turn++) await settle();
+    expect(index).toBeLessThanOrEqual(2 * 1024);
+    writing.resolve();
+    await done;
+    await lane.flush();
+    expect(lane.writtenIndex).toBe(3000);
+    expect(transactions.flat()).toEqual(Array.from({ length: 3000 }, (_, at) => at + 1));
+  });
 });
 
 describe("whatever is not only events", () => {

@@ -145,6 +145,7 @@ function raftMetrics(gauge: AddSessionGauge): void {
   gauge("raft_term", "Raft term", ({ raft }) => raft.term);
   gauge("raft_commit_index", "Highest log index known to be committed", ({ raft }) => raft.commitIndex);
   gauge("raft_applied_index", "Highest log index applied", ({ raft }) => raft.appliedIndex);
+  gauge("written_index", "Highest log index whose effects are in the tables", ({ writtenIndex }) => writtenIndex);
   gauge("raft_last_index", "Highest log index in this node's log", ({ raft }) => raft.lastIndex);
   gauge("leader_queue_commands", "Commands waiting for an entry, on the leader", ({ queue }) => queue.commands);
   gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", ({ queue }) => queue.bytes);

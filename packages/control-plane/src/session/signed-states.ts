@@ -101,13 +101,18 @@ export class SignedStates {
     await this.#holdAll();
   }
 
-  /** Signs that state, if it is still this node's. */
+  /** Signs that state, if it is still this node's once the tables hold it. */
   async #pointAt(raftIndex: RaftIndex): Promise<void> {
-    if (raftIndex !== this.#options.state.appliedIndex || this.#isApplying) return;
+    if (raftIndex === this.#options.state.appliedIndex && (await this.#areTablesHere())) this.#point();
+  }
+
+  /** Has the tables written. False: an entry was decided meanwhile, or the session has ended. */
+  async #areTablesHere(): Promise<boolean> {
+    const { state } = this.#options;
+    const { appliedIndex } = state;
+    if (this.#isApplying) return false;
     await this.#parts.flushTables();
-    if (raftIndex === this.#options.state.appliedIndex && !this.#isApplying && !this.#ending.signal.aborted) {
-      this.#point();
-    }
+    return state.appliedIndex === appliedIndex && !this.#isApplying && !this.#ending.signal.aborted;
   }
 
   #point(): void {
@@ -123,10 +128,12 @@ export class SignedStates {
     }
   }
 
-  /** No entry is being applied, and none may come for a while: takes the state as it is. */
+  /**
+   * No entry is being applied, and none may come for a while: takes the state as it is. While entries come, the state
+   * point comes as well.
+   */
   async #pointHere(pending: PendingHold): Promise<void> {
-    if (this.#isApplying || this.#ending.signal.aborted || !this.#holds.delete(pending)) return;
-    await this.#parts.flushTables();
+    if (!(await this.#areTablesHere()) || !this.#holds.delete(pending)) return;
     const { appliedIndex } = this.#options.state;
     const held = await pending.hold.hold();
     if (held.raftIndex !== appliedIndex) throw new StoreError("unavailable", "the state went on while it was held");

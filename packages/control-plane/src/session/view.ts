@@ -6,6 +6,8 @@ import type { SessionParts } from "./session-parts.ts";
 /** A session at one moment, for status and metrics. */
 export interface SessionView {
   readonly raft: NodeStatus["raft"];
+  /** The tables hold every entry up to this one. */
+  readonly writtenIndex: number;
   readonly isLeader: boolean;
   /** False: the genesis entry is not applied yet. */
   readonly isInitialised: boolean;
@@ -49,6 +51,7 @@ export function viewOf(
   const isLeader = consensus.isLeader();
   return {
     raft: consensus.view(),
+    writtenIndex: consensus.tables.writtenIndex,
     isLeader,
     isInitialised: state.trustRootChain !== null,
     pendingVersion: group.restored.pending()?.version ?? null,

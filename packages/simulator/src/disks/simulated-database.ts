@@ -12,6 +12,7 @@ import type { AppliedRow, DatabaseImage, LogRow, SimulatedDatabaseOptions } from
 import { assertFollows, assertHardState, assertTermsAscend, readRows } from "./log-checks.ts";
 import { identityStorageOn } from "./simulated-identity.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";
+import { HeldStatements } from "./held-statements.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { type WriteFault, StatementsUnderWay } from "./statements-under-way.ts";
 import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
@@ -36,12 +37,13 @@ export class SimulatedDatabase {
   #wal = 1n;
   #tables: SimulatedTables;
   readonly #statements: StatementsUnderWay;
+  /** Appends to the log, and writes to the tables, that a test holds back. */
+  readonly appends = new HeldStatements();
+  readonly applies = new HeldStatements();
   /** Names of certificates that were deleted, and those of them whose deletion is durable. */
   #thinned = new Set<string>();
   #durableThinned: ReadonlySet<string> = new Set();
   #restoration: Restoration | null = null;
-  /** Appends that wait until they are released; null: they are not held. */
-  #held: (() => void)[] | null = null;
   #sessions: { readonly process: SimulatedProcess; readonly onLost: (cause: Error) => void }[] = [];
   #isUp = true;
   /** The rows that an apply in two steps has written, and its index has not. */
@@ -115,17 +117,6 @@ export class SimulatedDatabase {
       thinned: new Set(this.#thinned),
       restoration: this.#restoration,
     };
-  }
-
-  /** What is appended from now on is not durable until it is released. */
-  holdAppends(): void {
-    this.#held ??= [];
-  }
-
-  releaseAppends(): void {
-    const held = this.#held ?? [];
-    this.#held = null;
-    for (const resume of held) resume();
   }
 
   /** Another image in this one's place. No process may have it open. */
@@ -334,7 +325,7 @@ export class SimulatedDatabase {
     };
     return {
       append: async (request) => {
-        if (this.#held !== null) await new Promise<void>((resume) => this.#held?.push(() => process.turn(resume)));
+        if (this.appends.areHeld) await this.appends.released(process);
         assertUsable();
         const hardState = this.#changedHardState(request.hardState);
         if (request.entries.length === 0 && hardState === null) return { walPosition: this.#wal };
@@ -443,6 +434,7 @@ export class SimulatedDatabase {
         return this.#tables.facts(isBlind ? { ...query, clientEvents: [] } : query);
       },
       apply: async (...run) => {
+        if (this.applies.areHeld) await this.applies.released(process);
         assertUp();
         return this.#statements.run(process, () => this.#apply(run), areSlow ? SLOW_WRITE : FAST_WRITE);
       },
