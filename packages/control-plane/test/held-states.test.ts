@@ -26,7 +26,7 @@ beforeEach(() => {
     session: () => ({
       holdSigned: (_hold, { signers, withinMs }) => {
         asked.push({ signers, withinMs });
-        return sign();
+        return sign().then((point) => ({ ...point, hasHonestSigner: true }));
       },
     }),
     openStateHold: async () => {

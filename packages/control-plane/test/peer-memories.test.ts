@@ -48,6 +48,14 @@ function cosignature(treeSize: number, fill: number) {
 }
 
 describe("what is remembered of a peer", () => {
+  test("says whether it has a state: not if it has signed that its log never held an entry", () => {
+    const before = memories.hasState("b");
+    verdict({ index: 0, term: 0 });
+    const joined = memories.hasState("b");
+    memories.onProgress("b", progress({ index: 1 }));
+    expect([before, joined, memories.hasState("b")]).toEqual([true, false, true]);
+  });
+
   test("accepts a stranger, and the same life again", () => {
     expect([verdict(), verdict(), verdict({ incarnation: 3 })]).toEqual(["accepted", "accepted", "accepted"]);
   });

@@ -13,6 +13,11 @@ let made: number;
 let closed: number[];
 let held: number;
 let gate: Deferred | null;
+/** The signatures that are waited for; null: they are there. */
+let signing: Deferred | null;
+let hasHonestSigner: boolean;
+/** Of whom no signature was waited for. */
+let taking: readonly string[];
 let exporter: SnapshotExporter;
 
 function exported(number: number): OpenExport {
@@ -38,10 +43,19 @@ beforeEach(() => {
   closed = [];
   held = 0;
   gate = null;
+  signing = null;
+  hasHonestSigner = true;
+  taking = [];
   exporter = new SnapshotExporter({
     clock,
     logger: quietLogger,
-    session: () => ({ holdSigned: async () => ({ databaseSnapshot: "s", stateHead: "n", raftIndex: 1 }) }),
+    session: () => ({
+      holdSigned: async (_hold, { isTaking = () => false }) => {
+        await signing?.promise;
+        taking = ["b", "c", "d"].filter(isTaking);
+        return { databaseSnapshot: "s", stateHead: "n", raftIndex: 1, hasHonestSigner };
+      },
+    }),
     machine: {
       openStateHold: async () => {
         held++;
@@ -84,6 +98,27 @@ test("peers that ask within a minute share one export, also while it is being ma
   expect(await taken("d")).toEqual(new Uint8Array(16).fill(1));
   expect(made).toBe(1);
   expect(held).toBe(0);
+  expect(exporter.pinnedIndex).toBe(10);
+});
+
+test("peers that have asked for the one that is being made cannot sign it", async () => {
+  signing = deferred();
+  const both = [taken("b"), taken("c")];
+  await settle();
+  signing.resolve();
+  await Promise.all(both);
+  expect(taking).toEqual(["b", "c"]);
+  clock.advance(61_000);
+  await taken("d");
+  expect(taking).toEqual(["d"]);
+});
+
+test("one that too few have signed is not shared with peers that ask later", async () => {
+  hasHonestSigner = false;
+  expect(await taken("b")).toEqual(new Uint8Array(16).fill(1));
+  hasHonestSigner = true;
+  expect(await taken("c")).toEqual(new Uint8Array(16).fill(2));
+  expect(await taken("d")).toEqual(new Uint8Array(16).fill(2));
   expect(exporter.pinnedIndex).toBe(10);
 });
 

@@ -226,6 +226,15 @@ describe("a node that has fallen behind the log", () => {
 });
 
 describe("who must have signed the state", () => {
+  test("two nodes, if two have one; a third that has only joined is not asked for it", async () => {
+    add("a", null);
+    empty.add("a");
+    add("b", exporting(50));
+    add("c", exporting(60));
+    await taken();
+    expect([signers, [...new Set(calls.map(({ to }) => to))]]).toEqual([["honest"], ["b"]]);
+  });
+
   test("two nodes, if two have one: without waiting", async () => {
     add("b", exporting(50));
     add("c", exporting(60));

@@ -6,7 +6,7 @@ import { type TrustRoot, type VerifiedStateHead, honestSigners, verifyStateHead 
 import type { HeldState } from "@event-anchoring/store";
 import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import type { OpenStateHold } from "../src/session/signed-states.ts";
-import { anchor, decided, readyCluster } from "./cluster-steps.ts";
+import { anchor, answered, decided, readyCluster } from "./cluster-steps.ts";
 import { acceptedId, eventCommand } from "./commands.ts";
 
 let cluster: QuietCluster;
@@ -132,6 +132,32 @@ describe("a state that is to be read", () => {
     const { stateHead } = await held;
     expect(verified(a, stateHead, 1).signers).toEqual(["a"]);
     expect(() => verified(a, stateHead, honestSigners(2))).toThrow(/1 good signatures, 2 are needed/);
+  });
+
+  test("does not wait where no node in reach could sign: one takes it over, one is down", async () => {
+    cluster.crash(cluster.node("b"));
+    const how = { signers: "fewer", isTaking: (nodeId: string) => nodeId === "c" } as const;
+    cluster.link = ({ from, frame }) => (from === "c" && frame.type === "state_signatures" ? [] : null);
+    const startedMs = cluster.time.clock.monotonicMs();
+    const { stateHead, hasHonestSigner } = await answered(
+      cluster,
+      a.live().certifying.states.holdSigned(holdOf(a), how),
+    );
+    expect(cluster.time.clock.monotonicMs() - startedMs).toBeLessThan(2000);
+    expect([verified(a, stateHead, 1).signers, hasHonestSigner]).toEqual([["a"], false]);
+  });
+
+  test("waits for a node in reach that has not signed yet", async () => {
+    cluster.crash(cluster.node("b"));
+    cluster.link = ({ from, frame }) => (from === "c" && frame.type === "state_signatures" ? [] : null);
+    let isHeld = false;
+    const { states } = a.live().certifying;
+    const held = states.holdSigned(holdOf(a), { signers: "fewer" }).finally(() => (isHeld = true));
+    await cluster.time.advance(3000);
+    expect(isHeld).toBe(false);
+    cluster.link = null;
+    await cluster.time.advance(1000);
+    expect((await held).hasHonestSigner).toBe(true);
   });
 
   test("is refused where a quorum is asked for and too few sign, and who has signed is said", async () => {

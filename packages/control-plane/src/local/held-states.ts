@@ -51,10 +51,10 @@ export class HeldStates {
       hold = await this.#options.openStateHold();
       const withinMs = Math.min(remainingMs, SIGNED_WITHIN_MS_MAX);
       const how = { signers: "quorum", withinMs, signal: gone } as const;
-      const point = await session.holdSigned(hold, how);
-      this.#options.logger.info("state_held", { raftIndex: point.raftIndex });
+      const { databaseSnapshot, raftIndex, stateHead } = await session.holdSigned(hold, how);
+      this.#options.logger.info("state_held", { raftIndex });
       this.#releaseLater(hold, gone);
-      return { type: "state_held", requestId, ...point };
+      return { type: "state_held", requestId, databaseSnapshot, raftIndex, stateHead };
     } catch (error) {
       await this.#release(hold);
       if (!(error instanceof StoreError)) throw error;

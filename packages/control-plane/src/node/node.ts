@@ -448,8 +448,7 @@ export class ControlPlaneNode {
       promises: promises.current,
       network,
       peers: this.#peers.map(({ nodeId }) => nodeId),
-      // A peer that has not said how far its log has reached may have a state.
-      hasState: (peer) => memories.progressOf(peer)?.index !== 0,
+      hasState: (peer) => memories.hasState(peer),
       installSnapshot: (snapshot) => machine.installSnapshot({ ...snapshot, ruleTable: this.ruleTable }),
       atLeast: behind.snapshot,
       announcedBy: behind.leader,

@@ -73,6 +73,14 @@ export class PeerMemories {
     return this.#of(nodeId).current.progress;
   }
 
+  /**
+   * False: the peer has signed that its log has never held an entry, so it has no state. One that has not said how far
+   * its log has reached may have one.
+   */
+  hasState(nodeId: string): boolean {
+    return this.progressOf(nodeId)?.index !== 0;
+  }
+
   /** @returns whether it is news: from the life whose hello was accepted, and later in Raft's order */
   onProgress(nodeId: string, said: SignedProgress): boolean {
     const before = this.progressOf(nodeId);

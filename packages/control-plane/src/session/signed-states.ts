@@ -12,9 +12,11 @@ import { StateHeads } from "../state-heads/state-heads.ts";
 const SIGNED_WITHIN_MS = 20_000;
 /** After this time the node's current index becomes the state point: a group without a majority commits no entry. */
 const REACHED_WITHIN_MS = 2000;
-/** After this time fewer signatures than a quorum are enough, and after that time this node's own. */
+/** After this time fewer signatures than a quorum are enough, and after that time a single one. */
 const FEWER_AFTER_MS = 3000;
 const ALONE_AFTER_MS = 6000;
+/** After this time those there are, if no node is in reach that could add one. */
+const ALL_AFTER_MS = 1000;
 const LOOK_MS = 500;
 
 /** Pins the tables as they are. Opened before the point, so that the next entry does not wait for a connection. */
@@ -26,9 +28,17 @@ export interface HoldSignedOptions {
    * decides how many are enough.
    */
   readonly signers: "quorum" | "fewer";
+  /** Whether that peer takes over this state: then it cannot sign it. */
+  readonly isTaking?: (nodeId: string) => boolean;
   readonly withinMs?: number;
   /** Aborted when no reader waits for it any more. */
   readonly signal?: AbortSignal;
+}
+
+export interface SignedState extends SignedStatePoint {
+  readonly raftIndex: RaftIndex;
+  /** So many nodes have signed it that one of them is honest, if at most one lies. */
+  readonly hasHonestSigner: boolean;
 }
 
 interface PendingHold {
@@ -143,20 +153,25 @@ export class SignedStates {
 
   /**
    * Has every node sign the state after an entry, and holds this node's tables as they are there.
-   * @throws StoreError `unavailable`: too few have signed it in time, or this session has ended
+   * @throws StoreError `unavailable`: too few have signed it in time, there is no state, or this session has ended
    */
   async holdSigned(
     hold: OpenStateHold,
-    { signers, withinMs = SIGNED_WITHIN_MS, signal: gone }: HoldSignedOptions,
-  ): Promise<SignedStatePoint & { readonly raftIndex: RaftIndex }> {
-    const { clock } = this.#options.environment;
+    { signers, isTaking = () => false, withinMs = SIGNED_WITHIN_MS, signal: gone }: HoldSignedOptions,
+  ): Promise<SignedState> {
+    const { environment, state } = this.#options;
+    const { clock } = environment;
+    if (state.trustRootChain === null) throw new StoreError("unavailable", "this node has no state yet");
     const late = new AbortController();
     const timer = clock.startTimer(withinMs, () => late.abort());
     const signal = AbortSignal.any([late.signal, this.#ending.signal, ...(gone === undefined ? [] : [gone])]);
     try {
       const { databaseSnapshot, raftIndex } = await this.#reached(hold, signal, withinMs);
-      const stateHead = await this.#signed(raftIndex, signers === "quorum" ? "never" : FEWER_AFTER_MS, signal);
-      return { databaseSnapshot, raftIndex, stateHead };
+      const hasAll = signers === "quorum" ? null : () => this.#hasAllSignatures(raftIndex, isTaking);
+      const stateHead = await this.#signed(raftIndex, hasAll, signal);
+      const { quorum } = this.#parts.membership.trustRoot();
+      const hasHonestSigner = this.heads.signersOf(raftIndex).length >= honestSigners(quorum);
+      return { databaseSnapshot, raftIndex, stateHead, hasHonestSigner };
     } finally {
       timer.cancel();
     }
@@ -190,19 +205,45 @@ export class SignedStates {
     });
   }
 
-  /** @param fewerAfterMs after this time fewer signatures than a quorum are enough */
-  #signed(raftIndex: RaftIndex, fewerAfterMs: number | "never", signal: AbortSignal): Promise<string> {
+  /**
+   * True: every node that could sign this state now has signed it. That leaves out nodes that are not connected, that
+   * have no state, and that take over this one. Whoever takes it over decides how many signatures it needs.
+   */
+  #hasAllSignatures(raftIndex: RaftIndex, isTaking: (nodeId: string) => boolean): boolean {
+    const { identity, network } = this.#options;
+    const { membership } = this.#parts;
+    const { group, peers } = membership;
+    const signers = this.heads.signersOf(raftIndex);
+    const mayFollow = (nodeId: string): boolean =>
+      nodeId === identity.nodeId
+        ? group.maySign()
+        : network.isConnected(nodeId) && peers.memories.hasState(nodeId) && !isTaking(nodeId);
+    const active = membership.trustRoot().nodes.filter(({ status }) => status === "active");
+    return active.every(({ nodeId }) => signers.includes(nodeId) || !mayFollow(nodeId));
+  }
+
+  /** @param hasAll whether no further signature can be expected; null: a quorum is waited for */
+  #signed(raftIndex: RaftIndex, hasAll: (() => boolean) | null, signal: AbortSignal): Promise<string> {
     return new Promise<string>((resolve, reject) => {
       const { clock } = this.#options.environment;
       const { quorum } = this.#parts.membership.trustRoot();
       const startedMs = clock.monotonicMs();
-      const look = (): void => {
-        const isLate = clock.monotonicMs() - startedMs >= ALONE_AFTER_MS;
-        const note = this.heads.noteOf(raftIndex, isLate ? 1 : honestSigners(quorum));
-        if (note === null) timer = clock.startTimer(LOOK_MS, look);
-        else resolve(note);
+      const look = (isAll: () => boolean): void => {
+        const waitedMs = clock.monotonicMs() - startedMs;
+        const isOver = waitedMs >= ALONE_AFTER_MS || (waitedMs >= ALL_AFTER_MS && isAll());
+        const enough = waitedMs >= FEWER_AFTER_MS ? honestSigners(quorum) : quorum;
+        const note = this.heads.noteOf(raftIndex, isOver ? 1 : enough);
+        if (note !== null) resolve(note);
+        else if (isOver) refuse();
+        else timer = clock.startTimer(LOOK_MS, () => look(isAll));
       };
-      let timer = fewerAfterMs === "never" ? null : clock.startTimer(fewerAfterMs, look);
+      const refuse = (): void => {
+        const signers = this.heads.signersOf(raftIndex).join(", ");
+        const who = signers === "" ? "no node has" : `${signers} alone`;
+        const what = `${who} signed the state after entry ${raftIndex} in time; the quorum is ${quorum}`;
+        reject(new StoreError("unavailable", what));
+      };
+      let timer = hasAll === null ? null : clock.startTimer(LOOK_MS, () => look(hasAll));
       const forget = this.heads.whenSigned(raftIndex, (note) => {
         timer?.cancel();
         resolve(note);
@@ -210,10 +251,7 @@ export class SignedStates {
       whenAborted(signal, () => {
         timer?.cancel();
         forget();
-        const signers = this.heads.signersOf(raftIndex).join(", ");
-        const who = signers === "" ? "no node has" : `${signers} alone`;
-        const what = `${who} signed the state after entry ${raftIndex} in time; the quorum is ${quorum}`;
-        reject(new StoreError("unavailable", what));
+        refuse();
       });
     });
   }

@@ -38,11 +38,19 @@ export interface SnapshotExporterOptions {
 
 interface SharedExport {
   readonly made: OpenExport;
+  /** Otherwise a peer that asks later gets one for which more nodes may have signed. */
+  readonly hasHonestSigner: boolean;
   readonly madeMs: number;
   /** Node ids of the peers that fetch it. */
   readonly takers: Set<string>;
   readonly expiry: Timer;
   idle: Timer;
+}
+
+interface ExportUnderWay {
+  /** Node ids of the peers that have asked for it. */
+  readonly askers: Set<string>;
+  readonly made: Promise<SharedExport>;
 }
 
 /**
@@ -53,7 +61,7 @@ interface SharedExport {
 export class SnapshotExporter {
   readonly #options: SnapshotExporterOptions;
   readonly #exports = new Map<string, SharedExport>();
-  #making: Promise<SharedExport> | null = null;
+  #making: ExportUnderWay | null = null;
 
   constructor(options: SnapshotExporterOptions) {
     this.#options = options;
@@ -68,7 +76,7 @@ export class SnapshotExporter {
   async manifest({ from, signal }: UnaryRequest): Promise<UnaryAnswer> {
     const taker = takerOf(from);
     this.leave(taker);
-    const shared = this.#shared() ?? (await this.#make());
+    const shared = this.#shared() ?? (await this.#make(taker));
     if (shared === null) return BUSY;
     if (signal.aborted) {
       this.#endIfUnused(shared);
@@ -97,37 +105,43 @@ export class SnapshotExporter {
 
   async close(): Promise<void> {
     // One that fails has told those who asked for it.
-    if (this.#making !== null) await Promise.allSettled([this.#making]);
+    if (this.#making !== null) await Promise.allSettled([this.#making.made]);
     await Promise.all([...this.#exports.values()].map((open) => this.#release(open)));
   }
 
   #shared(): SharedExport | null {
     const sinceMs = this.#options.clock.monotonicMs() - SHARED_MS;
-    return [...this.#exports.values()].findLast(({ madeMs }) => madeMs >= sinceMs) ?? null;
+    return [...this.#exports.values()].findLast((open) => open.hasHonestSigner && open.madeMs >= sinceMs) ?? null;
   }
 
   /** null: as many are open as may be. Those who ask meanwhile get the same. @throws StoreError */
-  async #make(): Promise<SharedExport | null> {
-    if (this.#making !== null) return this.#making;
+  async #make(taker: string): Promise<SharedExport | null> {
+    if (this.#making !== null) {
+      this.#making.askers.add(taker);
+      return this.#making.made;
+    }
     if (this.#exports.size >= EXPORTS_MAX) return null;
-    this.#making = this.#export();
+    const askers = new Set([taker]);
+    this.#making = { askers, made: this.#export((nodeId) => askers.has(nodeId)) };
     try {
-      return await this.#making;
+      return await this.#making.made;
     } finally {
       this.#making = null;
     }
   }
 
-  async #export(): Promise<SharedExport> {
+  async #export(isTaking: (nodeId: string) => boolean): Promise<SharedExport> {
     const { machine, session, clock, logger } = this.#options;
     const live = session();
     if (live === null) throw new StoreError("unavailable", "this node does not serve");
     const hold = await machine.openStateHold();
     try {
-      const made = await machine.exportSnapshot(await live.holdSigned(hold, { signers: "fewer" }));
+      const { hasHonestSigner, ...point } = await live.holdSigned(hold, { signers: "fewer", isTaking });
+      const made = await machine.exportSnapshot(point);
       const { snapshotId, raftIndex, totalBytes } = made.manifest;
       const open: SharedExport = {
         made,
+        hasHonestSigner,
         madeMs: clock.monotonicMs(),
         takers: new Set(),
         expiry: clock.startTimer(EXPORT_MAX_MS, () => this.#end(open)),

@@ -31,7 +31,7 @@ export interface InstallOptions {
   readonly network: PeerNetwork;
   /** Nodes to ask. */
   readonly peers: readonly string[];
-  /** Whether the peer has signed that its log has ever held an entry. */
+  /** False: the peer has signed that its log has never held an entry. */
   readonly hasState: (peer: string) => boolean;
   /** @throws StoreError, and what a check throws */
   readonly installSnapshot: (options: Omit<InstallSnapshotOptions, "url" | "ruleTable">) => Promise<InstalledSnapshot>;
@@ -67,7 +67,7 @@ async function signersInReach({ peers, network, hasState, clock, logger }: Insta
     }
     await new Promise<void>((resolve) => clock.startTimer(ALONE_LOOK_MS, resolve));
   }
-  return { needed: "honest", peers };
+  return { needed: "honest", peers: peers.filter(hasState) };
 }
 
 /**
