@@ -68,8 +68,8 @@ export class FaultInjector {
       for (const machine of this.#options.machines) this.#revive(machine);
     };
     reviveAll();
-    // A machine that was asked to stop a moment ago has stopped by then.
-    this.#options.world.after(2500, reviveAll);
+    // A machine that was asked to stop a moment ago has stopped by then; on a slow disk, by the second time.
+    for (const afterMs of [2500, 6000]) this.#options.world.after(afterMs, reviveAll);
   }
 
   #revive(machine: SimulatedMachine): void {
