@@ -304,8 +304,8 @@ describe("every operation, as it is meant", () => {
   });
 
   test("the node and the reference, also by HEAD", async () => {
-    const open = ["getTrustRoot", "getLimits", "getHealth", "getReadiness", "getOpenApi", "getDocs"];
-    for (const id of open) {
+    const pages = ["getOpenApi", "getDocs", "getProofPage", "getVerifyPage"];
+    for (const id of ["getTrustRoot", "getLimits", "getHealth", "getReadiness", ...pages]) {
       await cluster.expect(200, id);
       const target = cluster.operation(id).path;
       const head = await cluster.sender.send({ method: "HEAD", target });

@@ -18,7 +18,7 @@ export function nearMisses(id: string): readonly string[] {
     "/v1/limits%00",
     "/v1/limits;a=1",
     "/v1",
-    "/",
+    "/verify/",
     "/metrics",
     "/v1/event-anchors/",
     `/v1/event-anchors/${id}/`,

@@ -17,6 +17,12 @@ test("the image holds the OpenAPI document that its api process serves", () => {
   expect(lines(".dockerignore")).toContain("!docs/openapi.json");
 });
 
+test("the image is built with the proof page, and with the glossary that goes into it", () => {
+  const read = (file: string): string => readFileSync(join(CHECKOUT, file), "utf8");
+  expect(read("deploy/Dockerfile")).toMatch(/^COPY docs\/GLOSSARY\.md docs\/GLOSSARY\.md$[^]*&& npm run build:page$/mu);
+  expect(read(".dockerignore")).toMatch(/^!docs\/GLOSSARY\.md$/mu);
+});
+
 test("one service of docker-compose.yml builds the image, and the others name it", () => {
   const text = readFileSync(join(CHECKOUT, "docker-compose.yml"), "utf8");
   // A block that several services merge would give each of them a build of its own.

@@ -51,6 +51,28 @@ const PUBLIC_ROUTES = [
     answers: { 200: readySchema, 503: readySchema },
   }),
   route({
+    id: "getProofPage",
+    method: "GET",
+    path: "/",
+    tag: "reference",
+    summary: "The proof page: receipts and bundles checked in the browser",
+    description:
+      "One HTML file with everything in it. It checks by itself what its reader drops, and sends nothing. Saved, it " +
+      "works without this service.",
+    answers: { 200: null },
+    mediaTypes: ["text/html"],
+  }),
+  route({
+    id: "getVerifyPage",
+    method: "GET",
+    path: "/verify",
+    tag: "reference",
+    summary: "The same page, under a name that can be told",
+    description: "The bytes of `/`.",
+    answers: { 200: null },
+    mediaTypes: ["text/html"],
+  }),
+  route({
     id: "getOpenApi",
     method: "GET",
     path: "/openapi.json",

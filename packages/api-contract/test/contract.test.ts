@@ -79,6 +79,8 @@ describe("routes", () => {
       "/v1/limits",
       "/healthz",
       "/readyz",
+      "/",
+      "/verify",
       "/openapi.json",
       "/docs",
       "/docs/{asset}",

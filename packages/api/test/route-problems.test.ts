@@ -58,6 +58,8 @@ beforeAll(async () => {
     getLimits: { path: "/v1/limits" },
     getHealth: { path: "/healthz" },
     getReadiness: { path: "/readyz" },
+    getProofPage: { path: "/" },
+    getVerifyPage: { path: "/verify" },
     getOpenApi: { path: "/openapi.json" },
     getDocs: { path: "/docs" },
     getDocsAsset: { path: "/docs/start.js" },

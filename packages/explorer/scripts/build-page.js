@@ -6,7 +6,7 @@
  * Usage: build-page.js [file]   default: dist/page.html of this package
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
@@ -102,4 +102,6 @@ function pageOf(parts) {
 const file = resolve(process.argv[2] ?? resolve(PACKAGE, "dist/page.html"));
 const page = pageOf(await bundle());
 mkdirSync(dirname(file), { recursive: true });
-writeFileSync(file, page);
+// Whole or not at all: a node may be reading it.
+writeFileSync(`${file}.${process.pid}`, page);
+renameSync(`${file}.${process.pid}`, file);

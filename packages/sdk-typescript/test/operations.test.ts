@@ -144,7 +144,7 @@ const CALLS: Readonly<Record<string, (client: Client, answer: unknown) => Promis
 /** No key is sent to these. To /healthz it is: it tells a reader more. */
 const PUBLIC = ["GET /v1/trust-root", "GET /v1/limits", "GET /readyz", "GET /openapi.json"];
 
-const PAGES = ["GET /docs", "GET /docs/{asset}"];
+const PAGES = ["GET /", "GET /verify", "GET /docs", "GET /docs/{asset}"];
 /** Answers that are no JSON: held.test.ts. */
 const LOG = [
   "GET /v1/origins/{origin_fingerprint}/checkpoint",

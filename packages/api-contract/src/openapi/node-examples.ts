@@ -82,6 +82,8 @@ export function ofNode(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
       },
     },
     ...ofLog(shown),
+    getProofPage: { texts: { "text/html": "<!doctype html>" } },
+    getVerifyPage: { texts: { "text/html": "<!doctype html>" } },
     getDocs: { texts: { "text/html": "<!doctype html>" } },
     getDocsAsset: { parameters: { asset: "swagger-ui.css" } },
   };

@@ -24,6 +24,7 @@ import type { Handler, HandlerDependencies, HandlerRequest, MadeAnswer } from ".
 import { getHealth, getReadiness } from "../routes/health.ts";
 import { getLatestEventAnchor } from "../routes/latest.ts";
 import { listEventAnchors } from "../routes/list-events.ts";
+import { getProofPage } from "../routes/proof-page.ts";
 import { getLimits, getTrustRoot } from "../routes/public-routes.ts";
 import { getEventAnchor, getReceipt } from "../routes/read-anchors.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "../routes/revoke.ts";
@@ -59,6 +60,8 @@ const HANDLERS: Readonly<Record<Exclude<RouteId, CostlyRouteId>, Handler>> = {
   getLimits,
   getHealth,
   getReadiness,
+  getProofPage,
+  getVerifyPage: getProofPage,
   getOpenApi,
   getDocs,
   getDocsAsset,
