@@ -20,7 +20,7 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { LedgerStore, migrate } from "@event-anchoring/store";
-import { readCpu, startTestPostgres, until } from "@event-anchoring/testkit";
+import { SqlSession, readCpu, startTestPostgres, until } from "@event-anchoring/testkit";
 import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
 import { sendTo } from "./api-harness.ts";
 import type { Answer } from "./api-harness.ts";
@@ -333,6 +333,18 @@ describe("a start before its tables", () => {
     const exit = exitOf(api.child);
     api.child.kill("SIGTERM");
     expect((await exit).code).toBe(0);
+  });
+
+  test("waits for tables that hang until a request's time is over, and no longer", async () => {
+    const locked = await postgres.createDatabase();
+    await migrate(locked.url, { readOnlyRole: postgres.readOnlyRole });
+    const api = await start({ database_url: locked.readOnlyUrl });
+    await until("the tables are there", () => isReady(api));
+    const session = await SqlSession.open(locked.url);
+    await session.rows("BEGIN");
+    await session.rows("LOCK TABLE state.ledger");
+    expect(await answerTo(api)).toEqual([503, "deadline_exceeded"]);
+    await session.close();
   });
 
   test("waits for Postgres, and again each time that it goes away", async () => {

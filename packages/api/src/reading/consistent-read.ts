@@ -5,6 +5,7 @@ import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { StoredOriginHead } from "@event-anchoring/store";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane, ReadyToRead } from "../control-plane/control-plane.ts";
+import { within } from "../request/deadline.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { AnchorReads, AtIndex, OpenableReads } from "./node-reads.ts";
 
@@ -83,7 +84,7 @@ export class ConsistentRead {
     isEnough: (found: T) => boolean,
   ): Promise<T> {
     for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
-      const found = await query(await this.#reads.opened());
+      const found = await this.#inTime(() => this.#reads.opened().then(query));
       if (found.appliedIndex >= this.#floorIndex && isEnough(found)) {
         this.#floorIndex = found.appliedIndex;
         return found;
@@ -94,6 +95,13 @@ export class ConsistentRead {
       }
       await pause(pauseMs);
     }
+  }
+
+  /** A statement may hang for as long as its own timeout, which is longer than what is left. */
+  async #inTime<T extends AtIndex>(select: () => Promise<T>): Promise<T> {
+    const found = await within(select(), this.#deadline.remainingMs, "late");
+    if (found === "late") throw new RefusedError("deadline_exceeded", "the tables did not answer in time");
+    return found;
   }
 
   /**
