@@ -81,6 +81,15 @@ describe("verdicts", () => {
     expect([card?.mark, card?.text]).toEqual(["warn", expect.stringMatching(/^NOT COMPARED: /u)]);
   });
 
+  test("a file that has its own receipt is not held against a bundle beside it", () => {
+    const { pinned_root_thk: pin } = firstBundle;
+    const beside = [given("x.bundle.json", bundle), given("letter.txt", "to whom it may concern\n")];
+    const markOf = (all: readonly Given[]): string | undefined =>
+      judgeAll(all, parsePin(pin), NOTHING).find(({ kind }) => kind === "bundle")?.mark;
+    expect(markOf(beside)).toBe("fail");
+    expect(markOf([...beside, given("letter.txt.tlog-proof", proof)])).toBe("pass");
+  });
+
   test("a receipt without a trust root says what is missing", () => {
     const [card] = judgeAll([given("x", proof)], parsePin(good.pin), NOTHING);
     expect([card?.mark, card?.text]).toEqual(["warn", expect.stringMatching(/^NO TRUST ROOT: /u)]);

@@ -40,9 +40,17 @@ function ownHash(leaf: Uint8Array): Uint8Array | null {
   }
 }
 
+/** The files that are not beside a receipt of their name: such a file is nothing else's. */
+export function withoutReceipt(
+  files: readonly GivenOf<"file">[],
+  receipts: readonly GivenOf<"receipt">[],
+): GivenOf<"file">[] {
+  return files.filter((file) => !receipts.some((each) => each.name === `${file.name}${RECEIPT_ENDING}`));
+}
+
 /**
  * The file that a receipt is compared with: that of its name, else the one whose hash it holds, else the only one that
- * there is. A file that is beside its own receipt is no other receipt's.
+ * there is.
  */
 function fileOf(
   { name, receipt }: GivenOf<"receipt">,
@@ -54,7 +62,7 @@ function fileOf(
   const hash = ownHash(receipt.leaf);
   const same = hash === null ? undefined : files.find((file) => equalBytes(file.hash, hash));
   if (same !== undefined) return same;
-  const free = files.filter((file) => !receipts.some((each) => each.name === `${file.name}${RECEIPT_ENDING}`));
+  const free = withoutReceipt(files, receipts);
   return receipts.length === 1 && free.length === 1 ? (free[0] ?? null) : null;
 }
 

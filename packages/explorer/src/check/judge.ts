@@ -4,7 +4,7 @@ import { givenOf } from "../given/given.ts";
 import type { Given, GivenOf } from "../given/given.ts";
 import { judgeBundle } from "./judge-bundle.ts";
 import { judgeCheckpoint, judgeTrustRoots } from "./judge-documents.ts";
-import { judgeReceipt } from "./judge-receipt.ts";
+import { judgeReceipt, withoutReceipt } from "./judge-receipt.ts";
 import type { Expected } from "./judge-receipt.ts";
 import type { Judged } from "./judged.ts";
 import { holdTrustRoots } from "./trust.ts";
@@ -59,11 +59,12 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
   const receipts = givenOf(given, "receipt");
   const bundles = givenOf(given, "bundle");
   const files = givenOf(given, "file");
+  const free = withoutReceipt(files, receipts);
   const verdicts = [
     ...givenOf(given, "broken").flatMap(judgeBroken),
     ...bundles.map((one) => {
       const trust = trustForBundle(one, held, pin);
-      return trust.state === "held" ? judgeBundle(one, trust.judgedBy, expected, files) : withoutTrust(one, trust);
+      return trust.state === "held" ? judgeBundle(one, trust.judgedBy, expected, free) : withoutTrust(one, trust);
     }),
     ...receipts.map((one) =>
       held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),

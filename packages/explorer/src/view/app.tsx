@@ -19,7 +19,7 @@ function tooLarge(name: string): Given {
   return { kind: "broken", name, size: 0, meant: "file", code: "file_too_large", detail };
 }
 
-function itemOf({ name, bytes }: Offered, id: number): GivenItem {
+function itemOf({ name, bytes }: Offered & { readonly name: string }, id: number): GivenItem {
   if (bytes === null) return { id, name, bytes: new Uint8Array(0), isFile: false, given: tooLarge(name) };
   return { id, name, bytes, isFile: false, given: recognise({ name, bytes, isFile: false }) };
 }
@@ -31,10 +31,12 @@ function useGiven() {
   return {
     items,
     add: (offered: readonly Offered[]): void => {
-      const added = offered.map((one) => itemOf(one, nextId.current++));
+      const added = offered.map(({ name, bytes }) => {
+        const id = nextId.current++;
+        return itemOf({ name: name ?? `pasted text ${id + 1}`, bytes }, id);
+      });
       const names = new Set(added.map(({ name }) => name));
-      const isPasted = (name: string): boolean => name === "pasted text";
-      setItems((before) => [...before.filter(({ name }) => isPasted(name) || !names.has(name)), ...added]);
+      setItems((before) => [...before.filter(({ name }) => !names.has(name)), ...added]);
     },
     remove: (id: number): void => setItems((before) => before.filter((item) => item.id !== id)),
     readAsFile: (id: number, isFile: boolean): void =>
@@ -50,6 +52,11 @@ function hashOf(pin: Pin): Uint8Array | null {
   return pin.state === "given" ? pin.rootThk : null;
 }
 
+/** What is typed to be compared with: nothing, or 64 hex digits. */
+function isReadable(text: string): boolean {
+  return parsePin(text).state !== "malformed";
+}
+
 interface Question {
   readonly given: readonly Given[];
   readonly pin: Pin;
@@ -63,6 +70,8 @@ function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly J
   const pinned = pin.state === "given" ? pin.rootThk.join() : "";
   useEffect(() => {
     setVerdicts(null);
+    // Something to compare with that cannot be read must not be passed over.
+    if (!isReadable(anchorText) || !isReadable(hashText)) return undefined;
     const expected = { anchorId: hashOf(parsePin(anchorText)), eventHash: hashOf(parsePin(hashText)) };
     const timer = setTimeout(() => setVerdicts(judgeAll(given, pin, expected)), 0);
     return () => clearTimeout(timer);
@@ -70,25 +79,29 @@ function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly J
   return verdicts;
 }
 
-function spokenVerdict(verdicts: readonly Judged[] | null): string {
+const UNREADABLE = "What you have typed to compare with is not 64 hex digits, so nothing is judged.";
+
+function spokenVerdict(verdicts: readonly Judged[] | null, isAnswerable: boolean): string {
+  if (!isAnswerable) return UNREADABLE;
   if (verdicts === null) return "Checking";
   return verdicts.map(({ name, text }) => `${name}: ${text}`).join(" ");
 }
 
-function Verdicts({
-  verdicts,
-  names,
-}: {
+interface VerdictsProps {
   readonly verdicts: readonly Judged[] | null;
+  readonly isAnswerable: boolean;
   readonly names: Names;
-}): JSX.Element {
+}
+
+function Verdicts({ verdicts, isAnswerable, names }: VerdictsProps): JSX.Element {
   return (
     <section class="verdicts" aria-labelledby="verdicts">
       <h2 id="verdicts">Verdict</h2>
       <p class="unseen" role="status" aria-live="polite">
-        {spokenVerdict(verdicts)}
+        {spokenVerdict(verdicts, isAnswerable)}
       </p>
-      {verdicts === null && <p class="quiet">Checking …</p>}
+      {!isAnswerable && <p class="empty is-fail">{UNREADABLE}</p>}
+      {verdicts === null && isAnswerable && <p class="quiet">Checking …</p>}
       {verdicts?.length === 0 && <p class="empty">Nothing to judge yet.</p>}
       {verdicts?.map((judged) => (
         <VerdictCard key={`${judged.kind} ${judged.name}`} judged={judged} names={names} />
@@ -134,7 +147,7 @@ export function App(): JSX.Element {
             />
           </section>
         </div>
-        <Verdicts verdicts={verdicts} names={names} />
+        <Verdicts verdicts={verdicts} isAnswerable={isReadable(anchorText) && isReadable(hashText)} names={names} />
         <About />
       </main>
     </>

@@ -15,7 +15,8 @@ export interface GivenItem {
 
 /** What is to be read: bytes, or why there are none. */
 export interface Offered {
-  readonly name: string;
+  /** Null: it was pasted. */
+  readonly name: string | null;
   readonly bytes: Uint8Array | null;
 }
 
@@ -101,7 +102,7 @@ function PasteField({ onOffered }: DropZoneProps): JSX.Element {
   const [text, setText] = useState("");
   const give = (): void => {
     if (text.trim() === "") return;
-    onOffered([{ name: "pasted text", bytes: new TextEncoder().encode(text) }]);
+    onOffered([{ name: null, bytes: new TextEncoder().encode(text) }]);
     setText("");
   };
   return (

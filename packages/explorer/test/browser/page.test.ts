@@ -152,6 +152,23 @@ describeInBrowser("what the page shows besides", () => {
     await page.close();
   });
 
+  test("what cannot be compared with is not passed over, and what was pasted is judged", async () => {
+    const page = await open();
+    const { text, pin } = vector("complete");
+    await page.pin(pin);
+    await page.page.getByText("Paste text instead").click();
+    await page.page.locator("#pasted").fill(text);
+    await page.page.getByRole("button", { name: "Read it" }).click();
+    expect((await page.cards(1))[0]).toMatchObject({ name: "pasted text 1", mark: "pass" });
+    await page.page.getByText("More to compare with").click();
+    await page.page.locator("#expected-anchor").fill("9d9f48");
+    await page.page.getByText("so nothing is judged").last().waitFor();
+    expect(await page.page.locator(".card").count()).toBe(0);
+    await page.page.locator("#expected-anchor").fill("ab".repeat(32));
+    expect((await page.cards(1))[0]?.sentence).toContain("NOT VALID (subject)");
+    await page.close();
+  });
+
   test("a pin that came with the files is no pin", async () => {
     const page = await open();
     const { text, pin } = vector("complete");
