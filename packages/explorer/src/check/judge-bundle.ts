@@ -33,7 +33,7 @@ export function judgeBundle(
     mark: VERDICT_MARKS[pinnedOutcomeOf(verification, judgedBy)],
     text: bundleVerdictText(verification, judgedBy, PIN_ADVICE),
     steps: [pinStep(judgedBy), ...bundleSteps(verification, judgedBy)],
-    leaf: verification.leaf,
+    leaf: null,
     bundle: {
       given,
       verification,

@@ -23,7 +23,7 @@ export interface Judged {
   /** The sentence at the end; its first words are the verdict. */
   readonly text: string;
   readonly steps: readonly ShownStep[];
-  /** Of a receipt, unless it is malformed. */
+  /** What a receipt is of, unless it is malformed. */
   readonly leaf: Leaf | null;
   readonly bundle: JudgedBundle | null;
 }

@@ -1,6 +1,9 @@
+import type { Leaf } from "@event-anchoring/protocol";
 import { shownVerdict } from "@event-anchoring/verdicts";
 import type { Names } from "@event-anchoring/verdicts";
 import type { JSX } from "preact";
+import { kindWord } from "../chain/chain-model.ts";
+import { detailRows } from "../chain/record-details.ts";
 import type { Judged, JudgedBundle } from "../check/judged.ts";
 import { ChainView } from "./chain-view.tsx";
 import { MarkSign } from "./mark-sign.tsx";
@@ -50,13 +53,31 @@ function ActLine({ bundle: { verification, isPinned } }: { readonly bundle: Judg
   );
 }
 
+/** What was recorded, field by field: of a claim or a grant that is all there is to know. */
+function LeafFields({ leaf, names }: { readonly leaf: Leaf; readonly names: Names }): JSX.Element {
+  return (
+    <details class="fields">
+      <summary>The record: {kindWord(leaf.kind)}</summary>
+      <dl>
+        {detailRows(leaf).map(({ label, value }) => [
+          <dt key={`${label} label`}>{label}</dt>,
+          <dd key={label} class={/^[0-9a-f]{64}$/u.test(value) ? "hash" : ""}>
+            {names.has(value) && <b>{names.get(value)} </b>}
+            {value}
+          </dd>,
+        ])}
+      </dl>
+    </details>
+  );
+}
+
 interface VerdictCardProps {
   readonly judged: Judged;
   readonly names: Names;
 }
 
 export function VerdictCard({ judged, names }: VerdictCardProps): JSX.Element {
-  const { mark, kind, name, text, bundle } = judged;
+  const { mark, kind, name, text, bundle, leaf } = judged;
   return (
     <article class="card" data-kind={kind} data-mark={mark}>
       <header class={`banner is-${mark}`}>
@@ -71,6 +92,7 @@ export function VerdictCard({ judged, names }: VerdictCardProps): JSX.Element {
       </header>
       {bundle !== null && bundle.verification.trace !== null && <ChainView bundle={bundle} names={names} />}
       <Steps judged={judged} />
+      {leaf !== null && <LeafFields leaf={leaf} names={names} />}
     </article>
   );
 }

@@ -86,6 +86,8 @@ describeInBrowser("an auditor who was mailed a bundle", () => {
     ]);
     const cards = await page.cards(2);
     expect(cards.map(({ mark }) => mark)).toEqual(["pass", "pass"]);
+    await page.page.getByText("The record: event").click();
+    expect(await page.page.locator(".fields").textContent()).toMatch(/event hash[0-9a-f]{64}/u);
     await page.picture("receipt-light");
     await page.give([{ name: "invoice.txt", text: content.replace("42.00", "43.00") }]);
     await page.page.locator('.card[data-kind="receipt"][data-mark="fail"]').waitFor();
