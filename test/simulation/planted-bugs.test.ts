@@ -40,6 +40,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   snapshot_without_lookups: ["isolate"],
   snapshot_below_promise: ["isolate"],
   suffix_truncated_by_stale_append: ["flaky"],
+  signed_entries_not_known_committed: ["signed_entry_offered_anew"],
   commit_hint_missing_after_compaction: ["kill"],
   compaction_beyond_tables: ["kill"],
   not_after_ignored: ["copy_comes_late"],

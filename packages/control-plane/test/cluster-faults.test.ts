@@ -245,6 +245,27 @@ describe("restarts", () => {
     expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
+  test("after a power cut know that what was signed is committed, and decide it alone", async () => {
+    const cluster = await readyCluster();
+    const leader = cluster.leader() as QuietMachine;
+    const [victim] = others(cluster, leader) as [QuietMachine];
+    const signedTo = (): number => Math.max(...[...victim.promises.signedHeads.values()].map((head) => head.raftIndex));
+    const before = signedTo();
+    victim.volume.onSaved = () => {
+      if (signedTo() === before) return;
+      victim.volume.onSaved = null;
+      victim.losePower();
+    };
+    const id = await anchor(cluster, leader, 1);
+    expect(victim.node).toBeNull();
+    expect(victim.database.appliedIndex).toBeLessThan(signedTo());
+    expect(victim.database.rowsCommitHint).toBeLessThan(signedTo());
+    cluster.cut(victim.nodeId);
+    await cluster.start(victim);
+    await cluster.until(() => victim.database.appliedIndex >= signedTo(), "it decides what it has signed");
+    expect(anchorIds(victim)).toContain(id);
+  });
+
   test("with the same client_event_id asked before and after give one anchor", async () => {
     const cluster = await readyCluster();
     const leader = cluster.leader() as QuietMachine;

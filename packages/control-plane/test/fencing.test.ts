@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import { type DurableState, birthStep, judgeRoots, judgeStart } from "../src/promises/fencing.ts";
+import { type DurableState, birthStep, committedBySignature, judgeRoots, judgeStart } from "../src/promises/fencing.ts";
 import type { Promises, SignedHead } from "../src/promises/promise-file.ts";
 
 const filled = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
@@ -59,6 +59,17 @@ function durable(change: Partial<DurableState> = {}): DurableState {
 
 const identity = (state: "new" | "paired" | "running") => ({ state, pairId: PAIR, nodeId: "a", clusterId: CLUSTER });
 const EMPTY_LOG = { hardState: null, lastEntry: { index: 0, term: 0 }, termAt: () => null };
+
+describe("what a node has signed", () => {
+  test("is committed, up to the newest entry of any origin", () => {
+    const signedHeads = new Map([
+      [bytesToHex(ORIGIN), head(40, 30, 4)],
+      [bytesToHex(OTHER_ORIGIN), { ...head(7, 46, 5), originFingerprint: OTHER_ORIGIN }],
+    ]);
+    expect(committedBySignature(promises({ signedHeads }))).toBe(46);
+    expect(committedBySignature(promises({ signedHeads: new Map() }))).toBe(0);
+  });
+});
 
 describe("a start that keeps its promises", () => {
   test.each<[string, Partial<Promises>, Partial<DurableState>]>([

@@ -16,7 +16,7 @@ import {
   causeOf,
   endOfError,
 } from "../session/how-a-life-ends.ts";
-import { judgeRoots } from "../promises/fencing.ts";
+import { committedBySignature, judgeRoots } from "../promises/fencing.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import { bootstrapConfState } from "../membership/members.ts";
 import type { Machine } from "./machine.ts";
@@ -342,7 +342,8 @@ export class ControlPlaneNode {
     const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot);
     const { compacted, entries } = loadedLog;
     const lastIndex = entries.at(-1)?.index ?? compacted.index;
-    const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index);
+    const signed = committedBySignature(promises.current);
+    const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index, signed);
     if (commit > lastIndex) {
       throw new StoreError("corrupt", `the log ends at ${lastIndex}, committed is ${commit}`);
     }

@@ -181,6 +181,15 @@ function judgeHead(head: SignedHead, { compacted, termAt }: DurableState): Fence
 }
 
 /**
+ * Every entry up to this one is committed, although the database may not know it: this node has signed the tree after
+ * it. Ask only if `judgeStart` found nothing: then the log holds that entry. A leader that offers another one in its
+ * place lies, and what it says is refused like any other change of a committed entry.
+ */
+export function committedBySignature({ signedHeads }: Pick<Promises, "signedHeads">): RaftIndex {
+  return Math.max(0, ...[...signedHeads.values()].map(({ raftIndex }) => raftIndex));
+}
+
+/**
  * After replay: does the node's own tree still have every root that it has signed?
  * @param rootOf the recomputed root of an origin at a size; null if the tree has not reached it
  */

@@ -181,6 +181,9 @@ export class FaultInjector {
       case "rotten_slot":
       case "heads_set_back":
         return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
+      case "signed_entry_offered_anew":
+        this.#lies += 1;
+        return this.#lies > LIES_MAX ? undefined : SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
       case "false_commit":
       case "giant_term":
         // A machine that lies more often is cut off for longer than a life lasts.

@@ -40,7 +40,7 @@ export const FAULTS = [
 ] as const;
 
 /** A node that lies, and disks that rot or are set back by a little. No life draws these; they are asked for. */
-export const ASKED_FOR = ["altered_proposals", "rotten_slot", "heads_set_back"] as const;
+export const ASKED_FOR = ["altered_proposals", "rotten_slot", "heads_set_back", "signed_entry_offered_anew"] as const;
 
 export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];
 

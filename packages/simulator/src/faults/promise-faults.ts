@@ -1,3 +1,5 @@
+import { type Entry, encodeMessage } from "raft-ts";
+import { withOtherEvents } from "../lies/other-bytes.ts";
 import { allPairs, pairsOf } from "../machine/machine-pairs.ts";
 import type { Stage } from "./scripted-faults.ts";
 import type { SimulatedMachine } from "../machine/simulated-machine.ts";
@@ -85,4 +87,82 @@ export function setHeadsBack(stage: Stage, leader: SimulatedMachine): void {
     if (stage.isOver() || peers === null || others.some(({ name }) => peers.isConnected(name))) return;
     invariants.fail("whoHasForgottenNothingIsHeard", `${machine.name} is refused by all`);
   });
+}
+
+const SIGNS_WITHIN_MS = 60;
+const SIGNED_LOOK_MS = 0.1;
+const ALONE_WITH_A_LIAR_MS = 1500;
+
+/**
+ * A follower has signed the newest entry of its log when its power goes, and neither its tables nor its log say that
+ * the entry is committed. When it is back, another follower, which lies, is all that it hears, and offers it another
+ * entry in that place in the name of a later leader.
+ */
+export function offerSignedAnew(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, network, world } = stage;
+  const [liar, ...others] = machines;
+  const victim = others.find((each) => each !== leader);
+  if (liar === undefined || liar === leader || victim === undefined || !victim.isRunning) return;
+  const process = victim.process;
+  const apart = pairsOf(victim, machines)
+    .filter((pair) => !pair.includes(liar))
+    .map(([from, to]) => network.link(from.name, to.name));
+  const untilMs = world.nowMs + SIGNS_WITHIN_MS;
+  const look = (): void => {
+    if (stage.isOver() || victim.process !== process || world.nowMs > untilMs) return;
+    const signed = signedEndOf(victim);
+    if (signed === null) {
+      world.after(SIGNED_LOOK_MS, look);
+      return;
+    }
+    victim.losePower();
+    for (const link of apart) link.isCut = true;
+    victim.start();
+    offer(stage, liar, victim, signed);
+    stage.later(ALONE_WITH_A_LIAR_MS, () => {
+      for (const link of apart) link.isCut = false;
+    });
+  };
+  stage.writePlainEvent(leader);
+  look();
+}
+
+/** The last entry of its log, if its promise file alone says that it is committed. */
+function signedEndOf({ database, volume }: SimulatedMachine): Entry | null {
+  const end = database.rows.at(-1)?.entry ?? null;
+  const heads = [...(volume.durable?.signedHeads.values() ?? [])];
+  const isSigned = end !== null && heads.some(({ raftIndex }) => raftIndex === end.index);
+  return isSigned && database.rowsCommitHint < end.index ? end : null;
+}
+
+/** Once they are connected, while its log ends there. */
+function offer(stage: Stage, liar: SimulatedMachine, victim: SimulatedMachine, signed: Entry): void {
+  const { database, node, stopped } = victim;
+  if (stage.isOver() || stopped !== null || database.rows.at(-1)?.entry !== signed) return;
+  const connection = liar.node?.network ?? null;
+  const session = node?.session ?? null;
+  if (session === null || connection?.isConnected(victim.identity.nodeId) !== true) {
+    stage.world.after(1, () => offer(stage, liar, victim, signed));
+    return;
+  }
+  const { index } = signed;
+  // No election ends in that term.
+  const term = session.consensus.view().term + 1000;
+  const entry: Entry = { index, term, type: "normal", payload: withOtherEvents(signed.payload) };
+  const message = encodeMessage({
+    type: "MsgApp",
+    from: liar.identity.raftId,
+    to: victim.identity.raftId,
+    term,
+    logTerm: database.rows.at(-2)?.entry.term ?? database.compacted.term,
+    index: index - 1,
+    commit: index,
+    vote: 0n,
+    reject: false,
+    rejectHint: 0,
+    context: new Uint8Array(0),
+    snapshot: null,
+    entries: [entry],
+  });
+  connection.send(victim.identity.nodeId, "control", { type: "raft", message });
 }

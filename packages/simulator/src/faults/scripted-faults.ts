@@ -13,7 +13,7 @@ import {
 } from "raft-ts";
 import type { DatabaseImage } from "../disks/database-image.ts";
 import { pairsOf } from "../machine/machine-pairs.ts";
-import { rotSlot, setHeadsBack } from "./promise-faults.ts";
+import { offerSignedAnew, rotSlot, setHeadsBack } from "./promise-faults.ts";
 import type { Seeded } from "../world/seeded.ts";
 import type { SimulatedMachine } from "../machine/simulated-machine.ts";
 import type { SimulatedNetwork } from "../network/simulated-network.ts";
@@ -57,6 +57,7 @@ export const SCRIPTS = {
   altered_proposals: alterProposals,
   rotten_slot: rotSlot,
   heads_set_back: setHeadsBack,
+  signed_entry_offered_anew: offerSignedAnew,
   false_commit: (stage: Stage) => lie(stage, (term) => ({ term: term + 1000, commit: 9_000_000 })),
   giant_term: (stage: Stage) => lie(stage, () => ({ term: 2 ** 53 - 2, commit: 0 })),
 } as const;

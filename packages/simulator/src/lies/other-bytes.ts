@@ -59,7 +59,7 @@ export class OtherBytes extends NoLie {
  * The same entry with other client events, and without certificates, which would cover the true ones.
  * @param sparedNode raft id of whose events stay as they are, while all others' are left out
  */
-function withOtherEvents(payload: Uint8Array, sparedNode: bigint | null = null): Uint8Array {
+export function withOtherEvents(payload: Uint8Array, sparedNode: bigint | null = null): Uint8Array {
   const entry = decodeEntry(payload, NEXT_RULES);
   const isShown = ({ id, commands }: ProposalGroup): boolean =>
     sparedNode === null || id.node === sparedNode || commands.every(({ kind }) => kind !== "record_events");

@@ -8,6 +8,7 @@ export const PLANTED_BUGS = {
   vote_not_saved: "the term is written, the vote is not",
   log_tail_dropped_at_start: "what follows the commit hint is taken for uncommitted and dropped at a start",
   suffix_truncated_by_stale_append: "an append that arrives late cuts off what followed it, committed or not",
+  signed_entries_not_known_committed: "after a restart the log may lose what this node has signed to another leader",
   commit_hint_missing_after_compaction: "after a compaction the commit index is that of the rows which are left",
   old_tail_left: "an upsert replaces a suffix and leaves the dead leader's tail behind it",
   corrupt_row_as_absent: "a log row that fails its checksum is taken for the end of the log",

@@ -35,8 +35,7 @@ type CreateNode = Pick<RaftEngine, "createNode">;
 export function watchedEngine(engine: CreateNode, bugs: Bugs, watcher: EngineWatcher): CreateNode {
   return {
     createNode: (options) => {
-      const forgets = bugs.has("commit_hint_missing_after_compaction") && options.initial.snapshot !== null;
-      const node = engine.createNode(forgets ? withHardStateOfRows(options, watcher.rowsCommitHint()) : options);
+      const node = engine.createNode(forgetful(options, bugs, watcher));
       const wrong = new WrongNode(node, options, bugs, watcher);
       const watched = replaced(node, wrong.overrides());
       watcher.onCreated(watched);
@@ -45,9 +44,18 @@ export function watchedEngine(engine: CreateNode, bugs: Bugs, watcher: EngineWat
   };
 }
 
-function withHardStateOfRows(options: RawNodeOptions, commit: number): RawNodeOptions {
+/** What the engine is told is committed, where a bug forgets a part of what shows it. */
+function forgetful(options: RawNodeOptions, bugs: Bugs, watcher: EngineWatcher): RawNodeOptions {
   const { initial } = options;
-  return { ...options, initial: { ...initial, hardState: { ...initial.hardState, commit } } };
+  const withCommit = (commit: RaftIndex): RawNodeOptions => ({
+    ...options,
+    initial: { ...initial, hardState: { ...initial.hardState, commit } },
+  });
+  if (bugs.has("signed_entries_not_known_committed")) {
+    return withCommit(Math.max(watcher.rowsCommitHint(), initial.applied, initial.snapshot?.index ?? 0));
+  }
+  const forgetsCompaction = bugs.has("commit_hint_missing_after_compaction") && initial.snapshot !== null;
+  return forgetsCompaction ? withCommit(watcher.rowsCommitHint()) : options;
 }
 
 /** The same node, with some of its methods replaced. */
