@@ -225,10 +225,11 @@ describe("a running process", () => {
     expect(tookMs).toBeLessThan(3000);
   });
 
-  test("serves the reference and its page, as it is built", async () => {
-    const paths = ["/openapi.json", "/docs", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/start.js"];
+  test("serves the proof page, the reference and its page, as they are built", async () => {
+    const assets = ["swagger-ui.css", "swagger-ui-bundle.js", "start.js"].map((name) => `/docs/${name}`);
+    const paths = ["/openapi.json", "/", "/verify", "/docs", ...assets];
     const answers = await Promise.all(paths.map((path) => sendTo(api.port, "GET", path, undefined, {})));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
   });
 
   test("metrics are on their own port alone", async () => {
