@@ -105,6 +105,11 @@ describe("a cosignature that a peer brings back", () => {
     expect(verdict(cosigned(11, 11, { raftIndex: 50 }), behind)).toEqual({ kind: "regained", head });
   });
 
+  test("is taken back under the promised entry while less is applied: a start counts that as committed", () => {
+    const behind = { lastIndex: 50, appliedIndex: 39 };
+    expect(verdict(cosigned(11), behind)).toMatchObject({ head: { treeSize: 11, raftIndex: 40, raftTerm: 5 } });
+  });
+
   test("is taken back into the promise file that has lost it, if the log leads there", () => {
     expect(verdict(cosigned(9))).toEqual({
       kind: "regained",

@@ -106,8 +106,10 @@ function judgeCosignature(said: Extract<OwnWord, { kind: "cosignature" }>, own: 
   }
   // Where the tree is not that large yet: its peers hear this node only once it knows again what it has signed, and
   // only from them does it learn what to apply. The tree is compared when it gets there. A cosignature does not cover
-  // its raft index, so the head is kept under an entry that is certainly committed.
-  const { appliedIndex: raftIndex, appliedTerm: raftTerm } = own;
+  // its raft index, so the head is kept under an entry that is certainly committed: the later of the two, because a
+  // start counts as committed what the promise file names.
+  const applied = { raftIndex: own.appliedIndex, raftTerm: own.appliedTerm };
+  const { raftIndex, raftTerm } = head !== null && head.raftIndex > own.appliedIndex ? head : applied;
   return { kind: "regained", head: { originFingerprint, treeSize, rootHash, raftIndex, raftTerm, timeS } };
 }
 
