@@ -230,7 +230,7 @@ describe("anchorctl bundle", () => {
     server.close();
     const judged = await verify();
     expect([judged.exitCode, judged.stderr]).toEqual([0, ""]);
-    expect(judged.stdout).toMatch(/^VALID: everything/mu);
+    expect(judged.stdout).toMatch(/^VALID: every check is proved/mu);
     expect((await verify("--anchor-id", LEDGER.subject)).exitCode).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 /** One node of three that certifies: its own state, its own promises, and what it said. */
-import type { PeerCosignature } from "@event-anchoring/control-contract";
+import type { HeadLine, PeerCosignature } from "@event-anchoring/control-contract";
 import {
   type Command,
   type LedgerState,
@@ -50,6 +50,8 @@ export class Replica {
   readonly certificates: HeldCertificate[] = [];
   readonly contradictions: string[] = [];
   readonly forgotten: string[] = [];
+  /** Lines over contradicted sizes, each time that they were sent. */
+  readonly exchanged: (readonly HeadLine[])[] = [];
   readonly refused: string[] = [];
   readonly failures: unknown[] = [];
   readonly heads = new Map<string, SignedHead>();
@@ -70,7 +72,7 @@ export class Replica {
       nodeId,
       evidence: { load: async () => this.evidence, keep: async () => {} },
       evidenceKept: this.evidence,
-      exchange: () => {},
+      exchange: (lines) => this.exchanged.push(lines),
       onRefused: (from) => this.refused.push(from),
       onDiffers: (from, _point, detail) => this.contradictions.push(`${from}: ${detail}`),
       onForgotten: (detail) => this.forgotten.push(detail),

@@ -18,7 +18,7 @@ import { type Dispute, Head, Heads } from "./heads.ts";
 
 /** How long all members exchange their lines over a contradicted size, while writes up to it wait. */
 const EXCHANGE_MS = 2000;
-/** Lines are rebroadcast this often, since some may be lost. */
+/** Lines are rebroadcast this often, since some may be lost. New ones go out with the next sweep. */
 const EXCHANGE_EVERY_MS = 250;
 
 export interface ComparisonOptions {
@@ -83,6 +83,8 @@ export class Comparison {
   #stopped = new Set<string>();
   #writing: Promise<void> = Promise.resolve();
   #sentMs = Number.NEGATIVE_INFINITY;
+  /** A line over a contradicted size has come since lines were sent: a node that soon halts may be its only holder. */
+  #hasUnsent = false;
 
   constructor(options: ComparisonOptions) {
     this.#options = options;
@@ -174,7 +176,7 @@ export class Comparison {
   sweep(): void {
     if (this.#open.size === 0) return;
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#sentMs >= EXCHANGE_EVERY_MS) this.#exchange();
+    if (this.#hasUnsent || nowMs - this.#sentMs >= EXCHANGE_EVERY_MS) this.#exchange();
     for (const head of this.#open) {
       const { dispute } = head;
       if (dispute !== null && nowMs - dispute.sinceMs < EXCHANGE_MS) continue;
@@ -250,6 +252,7 @@ export class Comparison {
     const sinceMs = head.dispute?.sinceMs ?? clock.monotonicMs();
     head.dispute = { sinceMs, withholds, floor: this.#heads.floorBelow(head) } satisfies Dispute;
     this.#open.add(head);
+    this.#hasUnsent = true;
     if (strangers.length > 0) this.#exchange();
     const origin = bytesToHex(head.originFingerprint);
     for (const { nodeId } of strangers) logger.error("roots_differ", { peer: nodeId, origin, size: head.treeSize });
@@ -260,6 +263,7 @@ export class Comparison {
 
   #exchange(): void {
     this.#sentMs = this.#options.clock.monotonicMs();
+    this.#hasUnsent = false;
     const lines = [...this.#open].reverse().flatMap((head) => head.goodLines((line) => this.#isGood(line)));
     this.#options.exchange(lines.slice(0, LINES_MAX));
   }
