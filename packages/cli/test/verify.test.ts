@@ -66,6 +66,16 @@ describe("anchorctl verify", () => {
     });
   });
 
+  test.each([
+    ["accepted", { acceptedMs: Number.MAX_SAFE_INTEGER }, "accepted at 9007199254740991 ms (Unix)"],
+    ["signed", { signedS: Number.MAX_SAFE_INTEGER }, "certified at 9007199254740991 s (Unix)"],
+  ])("a time that no calendar has is shown as its number: %s", async (_, times, shown) => {
+    writeFileSync(proof, formatProof(maker.receipt(eventHash, times)));
+    const { exitCode, stdout, stderr } = await verify();
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(shown);
+  });
+
   test("finds the nearest .anchoring, and never takes the trust root from the receipt", async () => {
     const inner = join(home, "a", "b");
     mkdirSync(inner, { recursive: true });

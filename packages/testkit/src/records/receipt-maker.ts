@@ -25,6 +25,13 @@ import type { Ceremony, NodeSecrets } from "@event-anchoring/provision";
 const CLUSTER_NAME = "receipts.test";
 const ISSUED_S = 1_790_000_000;
 
+interface ReceiptOptions {
+  readonly cosigners?: number;
+  readonly acceptedMs?: number;
+  /** Of every cosignature. Unix seconds. */
+  readonly signedS?: number;
+}
+
 /** A cluster of three that exists on paper only, and makes real receipts. */
 export interface ReceiptMaker {
   /** Trust-root version 1, a signed note. */
@@ -34,7 +41,7 @@ export interface ReceiptMaker {
   /** 32 bytes. */
   readonly originFingerprint: Uint8Array;
   /** Receipt of an event: leaf 1 of a tree of two, cosigned by the first `cosigners` nodes. */
-  receipt(eventHash: Uint8Array, options?: { readonly cosigners?: number }): Receipt;
+  receipt(eventHash: Uint8Array, options?: ReceiptOptions): Receipt;
 }
 
 export function createReceiptMaker(): ReceiptMaker {
@@ -54,15 +61,19 @@ export function createReceiptMaker(): ReceiptMaker {
     trustRootDocument: ceremony.document,
     rootThk: ceremony.rootThk,
     originFingerprint: first.originFingerprint,
-    receipt: (eventHash, { cosigners = 2 } = {}) => makeReceipt(ceremony, first, eventHash, cosigners),
+    receipt: (eventHash, options = {}) => makeReceipt(ceremony, first, eventHash, options),
   };
 }
 
-function makeReceipt(ceremony: Ceremony, node: NodeSecrets, eventHash: Uint8Array, cosigners: number): Receipt {
+function makeReceipt(
+  ceremony: Ceremony,
+  node: NodeSecrets,
+  eventHash: Uint8Array,
+  { cosigners = 2, acceptedMs = ISSUED_S * 1000, signedS = ISSUED_S }: ReceiptOptions,
+): Receipt {
   const { sha256 } = nodeCrypto;
   const { originFingerprint } = node;
   const header = { originFingerprint, depth: 0, parentAnchorId: toAnchorId(ZERO_32), sequence: 0 };
-  const acceptedMs = ISSUED_S * 1000;
   const { clusterId, rootThk } = ceremony;
   const genesis = encodeLeaf({ kind: LEAF_KIND.genesis, ...header, acceptedMs, clusterId, rootThk });
   const genesisId = anchorIdOf(genesis, sha256);
@@ -84,14 +95,14 @@ function makeReceipt(ceremony: Ceremony, node: NodeSecrets, eventHash: Uint8Arra
   const signature = log.sign(noteMessage(text));
   const lines = [
     noteSignatureLine({ name: origin, publicKey: log.publicKey, signature }, sha256),
-    ...ceremony.nodes.slice(0, cosigners).map((cosigner) => cosign(cosigner, text)),
+    ...ceremony.nodes.slice(0, cosigners).map((cosigner) => cosign(cosigner, text, signedS)),
   ];
   return { leaf, index: 1, treeSize: 2, path: [genesisId], checkpoint: formatNote(text, lines) };
 }
 
-function cosign(node: NodeSecrets, text: string): ReturnType<typeof cosignatureLine> {
+function cosign(node: NodeSecrets, text: string, timeS: number): ReturnType<typeof cosignatureLine> {
   const signer = createSigner(node.cosignerSeed);
-  const signature = signer.sign(cosignatureMessage(ISSUED_S, text));
+  const signature = signer.sign(cosignatureMessage(timeS, text));
   const name = cosignerName(CLUSTER_NAME, node.nodeId);
-  return cosignatureLine({ name, publicKey: signer.publicKey, timeS: ISSUED_S, signature }, nodeCrypto.sha256);
+  return cosignatureLine({ name, publicKey: signer.publicKey, timeS, signature }, nodeCrypto.sha256);
 }
