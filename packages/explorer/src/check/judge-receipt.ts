@@ -29,7 +29,7 @@ interface Compared {
 }
 
 /** The event hash that the leaf holds; null: it is no event, or no leaf. */
-function ownHash(leaf: Uint8Array): Uint8Array | null {
+export function ownHash(leaf: Uint8Array): Uint8Array | null {
   try {
     const decoded = decodeLeaf(leaf);
     const isEvent = decoded.kind === LEAF_KIND.event || decoded.kind === LEAF_KIND.signedEvent;
@@ -66,9 +66,17 @@ function fileOf(
   return receipts.length === 1 && free.length === 1 ? (free[0] ?? null) : null;
 }
 
-function comparedWith(file: GivenOf<"file"> | null, { eventHash }: Expected, receiptName: string): Compared | null {
-  if (file !== null) return { eventHash: file.hash, name: file.name, what: "the SHA-256 of this file" };
-  if (eventHash === null) return null;
+/** Both the file and what was typed in must be what the leaf holds: the one that is not is compared with. */
+function comparedWith(
+  file: GivenOf<"file"> | null,
+  { eventHash }: Expected,
+  { name: receiptName, receipt }: GivenOf<"receipt">,
+): Compared | null {
+  const ofFile = file && { eventHash: file.hash, name: file.name, what: "the SHA-256 of this file" };
+  if (eventHash === null) return ofFile;
+  const own = ownHash(receipt.leaf);
+  const isFileWrong = ofFile !== null && (own === null || !equalBytes(ofFile.eventHash, own));
+  if (ofFile !== null && (isFileWrong || equalBytes(ofFile.eventHash, eventHash))) return ofFile;
   const name = receiptName.endsWith(RECEIPT_ENDING) ? receiptName.slice(0, -RECEIPT_ENDING.length) : "it";
   return { eventHash, name, what: "the SHA-256 that was typed in" };
 }
@@ -79,7 +87,7 @@ export function judgeReceipt(
   expected: Expected,
   others: { readonly files: readonly GivenOf<"file">[]; readonly receipts: readonly GivenOf<"receipt">[] },
 ): Judged {
-  const compared = comparedWith(fileOf(given, others.files, others.receipts), expected, given.name);
+  const compared = comparedWith(fileOf(given, others.files, others.receipts), expected, given);
   const expect = {
     ...(compared === null ? {} : { eventHash: compared.eventHash }),
     ...(expected.anchorId === null ? {} : { anchorId: expected.anchorId }),

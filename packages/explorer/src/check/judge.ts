@@ -17,6 +17,9 @@ const KINDS = {
   trust_root: "trust root",
 } as const;
 
+/** What has a verdict of its own. */
+type Judgeable = GivenOf<"receipt" | "bundle" | "checkpoint">;
+
 const PLAIN = { steps: [], leaf: null, bundle: null } as const;
 
 /** Without a trust root of its own a bundle is judged by the documents in it, from the pinned one on. */
@@ -36,7 +39,7 @@ function isThk(document: string, wanted: Uint8Array): boolean {
   }
 }
 
-function withoutTrust({ name, kind }: GivenOf<"receipt" | "bundle" | "checkpoint">, held: HeldTrust): Judged {
+function withoutTrust({ name, kind }: Judgeable, held: HeldTrust): Judged {
   const base = { ...PLAIN, name, kind: KINDS[kind] };
   if (held.state === "refused")
     return { ...base, mark: "fail", text: `NOT VALID (${held.code}): the trust root is not valid: ${held.detail}` };
@@ -48,6 +51,18 @@ function judgeBroken({ name, meant, code, detail }: GivenOf<"broken">): Judged[]
   if (meant === "names" || meant === "file") return [];
   const kind = KINDS[meant];
   return [{ ...PLAIN, name, kind, mark: "fail", text: `NOT VALID: ${name} is not a ${kind}: ${detail} (${code})` }];
+}
+
+/** One thing that cannot be judged takes no verdict from the others, and is never good. */
+function judgeEach<One extends Judgeable>(all: readonly One[], judge: (one: One) => Judged): Judged[] {
+  return all.map((one) => {
+    try {
+      return judge(one);
+    } catch (error) {
+      const text = `NOT JUDGED: this page failed on it, so nothing is proved: ${String(error)}`;
+      return { ...PLAIN, name: one.name, kind: KINDS[one.kind], mark: "fail", text };
+    }
+  });
 }
 
 /** Verdicts on everything that was given and can have one: what was broken first, then in the order it was given. */
@@ -62,14 +77,14 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
   const free = withoutReceipt(files, receipts);
   const verdicts = [
     ...givenOf(given, "broken").flatMap(judgeBroken),
-    ...bundles.map((one) => {
+    ...judgeEach(bundles, (one) => {
       const trust = trustForBundle(one, held, pin);
       return trust.state === "held" ? judgeBundle(one, trust.judgedBy, expected, free) : withoutTrust(one, trust);
     }),
-    ...receipts.map((one) =>
+    ...judgeEach(receipts, (one) =>
       held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),
     ),
-    ...givenOf(given, "checkpoint").map((one) =>
+    ...judgeEach(givenOf(given, "checkpoint"), (one) =>
       held.state === "held" ? judgeCheckpoint(one, held.judgedBy) : withoutTrust(one, held),
     ),
   ];

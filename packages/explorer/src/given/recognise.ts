@@ -9,6 +9,8 @@ const TRUST_ROOT_HEADER = "event-anchoring/v4.2/trust-root\n";
 const ROOT_THK = /^\s*[0-9a-f]{64}\s*$/iu;
 /** A note whose text begins as a checkpoint does: whose tree, how many leaves, which root. */
 const CHECKPOINT_HEAD = /^[^\n]+\/origin\/[^\n]+\n[0-9]+\n[^\n]+\n/u;
+/** The expression takes time by the square of the text, which may be a file of many megabytes. */
+const CHECKPOINT_HEAD_LENGTH_MAX = 1024;
 const BYTES_MAX: Readonly<Record<Exclude<MeantKind, "file">, number>> = {
   receipt: 4 * 1024 * 1024,
   bundle: BUNDLE_LIMITS.bytesMax,
@@ -73,7 +75,7 @@ function meantBy(name: string, text: string): MeantKind {
   if (name.endsWith(".bundle.json") || (start.startsWith("{") && start.includes(`"${BUNDLE_FORMAT}"`))) return "bundle";
   if (/^trust-root(?:-\d+)?\.txt$/u.test(name) || text.startsWith(TRUST_ROOT_HEADER)) return "trust_root";
   if (looksLikeNames(text)) return "names";
-  if (CHECKPOINT_HEAD.test(text)) return "checkpoint";
+  if (CHECKPOINT_HEAD.test(text.slice(0, CHECKPOINT_HEAD_LENGTH_MAX))) return "checkpoint";
   return "file";
 }
 

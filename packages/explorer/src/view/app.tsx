@@ -5,24 +5,14 @@ import { judgeAll } from "../check/judge.ts";
 import type { Judged } from "../check/judged.ts";
 import { parsePin } from "../check/trust.ts";
 import type { Pin } from "../check/trust.ts";
+import { itemOf, readAsFile } from "../given/given-items.ts";
+import type { GivenItem, Offered } from "../given/given-items.ts";
 import { givenOf } from "../given/given.ts";
 import type { Given } from "../given/given.ts";
-import { recognise } from "../given/recognise.ts";
 import { About } from "./about.tsx";
 import { DropZone, GivenList } from "./given-files.tsx";
-import type { GivenItem, Offered } from "./given-files.tsx";
 import { ExpectedFields, PinField } from "./pin-field.tsx";
 import { VerdictCard } from "./verdict-card.tsx";
-
-function tooLarge(name: string): Given {
-  const detail = "too large to be hashed here: take its SHA-256 with sha256sum, and type that in";
-  return { kind: "broken", name, size: 0, meant: "file", code: "file_too_large", detail };
-}
-
-function itemOf({ name, bytes }: Offered & { readonly name: string }, id: number): GivenItem {
-  if (bytes === null) return { id, name, bytes: new Uint8Array(0), isFile: false, given: tooLarge(name) };
-  return { id, name, bytes, isFile: false, given: recognise({ name, bytes, isFile: false }) };
-}
 
 /** The things that were given; one that comes again under its name takes the place of the first. */
 function useGiven() {
@@ -39,12 +29,8 @@ function useGiven() {
       setItems((before) => [...before.filter(({ name }) => !names.has(name)), ...added]);
     },
     remove: (id: number): void => setItems((before) => before.filter((item) => item.id !== id)),
-    readAsFile: (id: number, isFile: boolean): void =>
-      setItems((before) =>
-        before.map((item) =>
-          item.id === id ? { ...item, isFile, given: recognise({ name: item.name, bytes: item.bytes, isFile }) } : item,
-        ),
-      ),
+    setIsFile: (id: number, isFile: boolean): void =>
+      setItems((before) => before.map((item) => (item.id === id ? readAsFile(item, isFile) : item))),
   };
 }
 
@@ -111,7 +97,7 @@ function Verdicts({ verdicts, isAnswerable, names }: VerdictsProps): JSX.Element
 }
 
 export function App(): JSX.Element {
-  const { items, add, remove, readAsFile } = useGiven();
+  const { items, add, remove, setIsFile } = useGiven();
   const [pinText, setPinText] = useState("");
   const [anchorText, setAnchorText] = useState("");
   const [hashText, setHashText] = useState("");
@@ -134,7 +120,7 @@ export function App(): JSX.Element {
           <section aria-labelledby="files">
             <h2 id="files">Files</h2>
             <DropZone onOffered={add} />
-            <GivenList items={items} onRemove={remove} onReadAsFile={readAsFile} />
+            <GivenList items={items} onRemove={remove} onReadAsFile={setIsFile} />
           </section>
           <section aria-labelledby="trusted">
             <h2 id="trusted">Whom you trust</h2>

@@ -1,29 +1,8 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { offeredOf } from "../given/given-items.ts";
+import type { GivenItem, Offered } from "../given/given-items.ts";
 import type { Given } from "../given/given.ts";
-import { FILE_BYTES_MAX } from "../given/recognise.ts";
-
-/** A thing that was given, and how it was read. */
-export interface GivenItem {
-  readonly id: number;
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  /** The reader says that it is the event itself. */
-  readonly isFile: boolean;
-  readonly given: Given;
-}
-
-/** What is to be read: bytes, or why there are none. */
-export interface Offered {
-  /** Null: it was pasted. */
-  readonly name: string | null;
-  readonly bytes: Uint8Array | null;
-}
-
-async function offeredOf(file: File): Promise<Offered> {
-  if (file.size > FILE_BYTES_MAX) return { name: file.name, bytes: null };
-  return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
-}
 
 const KIND_TEXTS: Readonly<Record<Given["kind"], string>> = {
   receipt: "receipt",
@@ -52,14 +31,15 @@ function GivenRow({
   onRemove,
   onReadAsFile,
 }: { readonly item: GivenItem } & Omit<ListProps, "items">): JSX.Element {
-  const { id, name, given, isFile } = item;
-  const canBeFile = isFile || given.kind !== "file";
+  const { id, name, given, isFile, bytes } = item;
+  const canBeFile = bytes !== null && (isFile || given.kind !== "file");
   return (
     <li class={given.kind === "broken" ? "given is-fail" : "given"}>
       <div class="given-name">
         <b>{name}</b>
         <span class="quiet">
-          {KIND_TEXTS[given.kind]}, {sizeText(given.size)}
+          {KIND_TEXTS[given.kind]}
+          {bytes !== null && `, ${sizeText(given.size)}`}
         </span>
         {given.kind === "root_thk" && (
           <span class="hint">
