@@ -180,6 +180,7 @@ describe("whatever is not only events", () => {
     ["an API key", { apiKeys: [{}] as never }, {}],
     ["a trust root", { trustRoots: [{}] as never }, {}],
     ["an erasure", { erasures: [{}] as never }, {}],
+    ["what nobody has said to add rows only", { unheardOf: 1 } as never, {}],
     ["a state point", {}, { isStatePoint: true }],
     ["an entry that the log must drop", {}, { isToBeForgotten: true }],
   ])("%s is written at once and alone, and the next entry waits for it", async (_, writes, more) => {

@@ -118,18 +118,19 @@ export function buildInsert(
   return statement.finish();
 }
 
-/** Lists whose rows no later entry changes or repeats, as long as nothing else is in the entry. */
+/** What no later entry changes or repeats, as long as nothing else is in the entry. */
 const ADDED: ReadonlySet<string> = new Set<keyof EntryWrites>([
   "leaves",
   "clientEvents",
   "tiles",
   "certificates",
   "groupIds",
+  "forgetGroupIdsBelow",
 ]);
 
 /** Events and recorded certificates, and nothing else: several such entries can be written in one statement. */
 export function addsRowsOnly(writes: EntryWrites): boolean {
-  return Object.entries(writes).every(([name, rows]) => ADDED.has(name) || !Array.isArray(rows) || rows.length === 0);
+  return Object.entries(writes).every(([name, rows]) => ADDED.has(name) || (Array.isArray(rows) && rows.length === 0));
 }
 
 /** @param run of entries that only add rows, or of one of any kind */
