@@ -5,11 +5,14 @@ import type { Timer, TimerClock } from "../ports/environment.ts";
 import type { ApplyTarget } from "./applier.ts";
 import { UnwrittenFacts } from "./unwritten-facts.ts";
 
-/** So many leaves are written without waiting longer, and no more than the entry with the last of them at once. */
+/** So many leaves are written without waiting longer. A transaction takes entries until it has so many. */
 const LEAVES_DUE = 1024;
 /** The longest that an entry waits before its transaction begins. */
 const DELAY_MS = 25;
-/** Deciding pauses while this much waits: then Postgres is slower than the log, and memory must not grow for it. */
+/**
+ * Deciding pauses while so much is decided and not written: then Postgres is slower than the log, and memory must not
+ * grow for it.
+ */
 const LEAVES_MAX = 8 * LEAVES_DUE;
 const ENTRIES_MAX = 1024;
 
@@ -107,8 +110,12 @@ export class TableLane implements ApplyTarget {
     };
   }
 
-  /** Resolves when the next entry may be decided: at once after events, otherwise when the entry is in the tables. */
+  /**
+   * Resolves when the next entry may be decided: at once after events, otherwise when the entry is in the tables.
+   * @throws StoreError; the session is over
+   */
   async apply(request: ApplyRequest): Promise<AppliedEntry> {
+    if (this.#ended !== null) throw this.#ended;
     const { decision } = request;
     const entry = { request, leaves: decision.writes.leaves.length, isPatient: isPatient(request) };
     this.#options.tables.onDecided?.(decision);
@@ -120,8 +127,8 @@ export class TableLane implements ApplyTarget {
       if (this.#leaves >= LEAVES_DUE) this.#writeUpTo(decision.index);
       else this.#startTimer();
     }
-    const isFull = this.#leaves >= LEAVES_MAX || this.#waiting.length >= ENTRIES_MAX;
-    if (!entry.isPatient || isFull || this.#ended !== null) await this.flush();
+    const isFull = this.#leaves >= LEAVES_MAX || this.#decidedIndex - this.#writtenIndex >= ENTRIES_MAX;
+    if (!entry.isPatient || isFull) await this.flush();
     return { stateRoot: this.#stateRoot };
   }
 
