@@ -92,6 +92,20 @@ describe("signing", () => {
     expect(again.forgotten).toEqual([]);
   });
 
+  test("leaves out what waits if a larger head is promised meanwhile", async () => {
+    a.saving = deferred();
+    a.apply(event(1));
+    a.apply(event(2));
+    const promised = a.heads.get(bytesToHex(ORIGIN));
+    if (promised === undefined) throw new Error("a promise was due");
+    a.heads.set(bytesToHex(ORIGIN), { ...promised, treeSize: 9 });
+    a.saving.resolve();
+    await settle();
+    expect(a.heads.get(bytesToHex(ORIGIN))?.treeSize).toBe(9);
+    expect(a.saidOf(3)).toEqual([]);
+    expect(a.failures).toEqual([]);
+  });
+
   test("never signs another root of a promised size: the node forgot", async () => {
     a.apply(event(1));
     await settle();

@@ -310,8 +310,8 @@ export class Certifier {
     this.#isSigning = true;
     try {
       while (this.#toSign.length > 0) {
-        const points = this.#toSign;
-        this.#toSign = [];
+        const points = this.#takeToSign();
+        if (points.length === 0) continue;
         await this.#options.promises.promiseHeads(this.#newestHeads(points));
         if (this.#isClosed) return;
         this.#signAll(points);
@@ -321,6 +321,14 @@ export class Certifier {
     } finally {
       this.#isSigning = false;
     }
+  }
+
+  /** Without those that may not be signed any more: meanwhile a larger head may have been taken back. */
+  #takeToSign(): readonly OwnPoint[] {
+    const waiting = this.#toSign;
+    this.#toSign = [];
+    for (const point of waiting) point.isToBeSigned = this.#maySign(point);
+    return waiting.filter(({ isToBeSigned }) => isToBeSigned);
   }
 
   #newestHeads(points: readonly OwnPoint[]): SignedHead[] {
