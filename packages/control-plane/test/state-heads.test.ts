@@ -65,6 +65,13 @@ describe("a state head", () => {
     expect(head?.clientEventsHash).not.toEqual(new Uint8Array(32));
   });
 
+  test("keeps its signatures when two peers ask for it", () => {
+    const { heads } = a.live().certifying.states;
+    const { newest } = heads;
+    heads.onPoint(verified(a, newest?.note ?? "").head, rootOf(a));
+    expect(heads.newest).toEqual(newest);
+  });
+
   test("is promised before it is signed", () => {
     for (const { saved, session } of cluster.nodes) {
       const promised = saved.at(-1)?.stateHead;
@@ -126,6 +133,7 @@ describe("a state that is to be read", () => {
   });
 
   test("has the signature of one node where one is left", async () => {
+    acceptedId(await decidedEvent(cluster, a));
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
     const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     await cluster.time.advance(15_000);
@@ -161,6 +169,7 @@ describe("a state that is to be read", () => {
   });
 
   test("is refused where a quorum is asked for and too few sign, and who has signed is said", async () => {
+    acceptedId(await decidedEvent(cluster, a));
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
     const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
     const refused = held.catch((error: unknown) => error);

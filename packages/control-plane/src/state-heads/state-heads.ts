@@ -86,12 +86,14 @@ export class StateHeads {
     return signed === undefined || signed.note === null ? null : { raftIndex: signed.raftIndex, note: signed.note };
   }
 
-  /** A state point is applied. @param root the newest applied trust root, which the head names */
+  /** A state point is applied, or asked for again. @param root the newest applied trust root, which the head names */
   onPoint(head: StateHead, root: TrustRoot): void {
     const { crypto } = this.#options;
     const { raftIndex } = head;
     const text = formatStateHead(head);
     const textHash = crypto.sha256(utf8ToBytes(text));
+    const known = this.#points.get(raftIndex);
+    if (known !== undefined && equalBytes(known.textHash, textHash)) return;
     const point: OwnStatePoint = { raftIndex, text, textHash, root, head, signatures: new Map(), note: null };
     this.#points.set(raftIndex, point);
     forgetOldest(this.#points);
