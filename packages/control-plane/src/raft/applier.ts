@@ -44,7 +44,7 @@ export interface EntryReactions {
   confChange(payload: Uint8Array): ConfState;
   /** Called if the log must not keep the entry. Resolves once the promise file holds that. */
   forgetting(decision: EntryDecision): Promise<void>;
-  /** Decided, and the in-memory state not yet advanced; from here until `written` it is ahead of the database. */
+  /** Decided, and the in-memory state not yet advanced; from here on it may be ahead of the tables. */
   advancing(decision: EntryDecision): void;
   /** Advanced, nothing else begun. */
   advanced(decision: EntryDecision): void;

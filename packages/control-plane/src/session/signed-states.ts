@@ -100,8 +100,8 @@ export class SignedStates {
   }
 
   /**
-   * An entry is in the tables. The next one waits for this: until it resolves, the tables hold exactly the state that
-   * is signed if this is a state point.
+   * An entry is on its way to the tables; a state point is in them. The next entry waits for this: until it resolves,
+   * the tables hold exactly the state that is signed if this is a state point.
    */
   async onApplied(stateRoot: Uint8Array, isStatePoint: boolean): Promise<void> {
     this.#isApplying = false;
@@ -233,9 +233,13 @@ export class SignedStates {
         const isOver = waitedMs >= ALONE_AFTER_MS || (waitedMs >= ALL_AFTER_MS && isAll());
         const enough = waitedMs >= FEWER_AFTER_MS ? honestSigners(quorum) : quorum;
         const note = this.heads.noteOf(raftIndex, isOver ? 1 : enough);
-        if (note !== null) resolve(note);
-        else if (isOver) refuse();
-        else timer = clock.startTimer(LOOK_MS, () => look(isAll));
+        if (note === null && !isOver) {
+          timer = clock.startTimer(LOOK_MS, () => look(isAll));
+          return;
+        }
+        forget();
+        if (note === null) refuse();
+        else resolve(note);
       };
       const refuse = (): void => {
         const signers = this.heads.signersOf(raftIndex).join(", ");
