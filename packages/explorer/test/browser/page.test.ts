@@ -41,6 +41,17 @@ describe("the built file", () => {
     expect(outside.map(([, address]) => address)).toEqual(["data:,"]);
   });
 
+  test("begins with the notices of what it contains", () => {
+    const html = readFileSync(pageFile, "utf8");
+    const [, notices = ""] = /^<!doctype html>\s*<!--([^]*?)-->/iu.exec(html) ?? [];
+    expect(notices).toContain("Permission is hereby granted");
+    for (const name of ["preact", "@dagrejs/dagre", "@dagrejs/graphlib", "@noble/curves", "@noble/hashes"]) {
+      const text = readFileSync(join(CHECKOUT, "node_modules", name, "LICENSE"), "utf8");
+      const [line = ""] = /Copyright \(c\).*/u.exec(text) ?? [];
+      expect(notices).toContain(line.trim());
+    }
+  });
+
   test("is the same each time, and knows nothing of the machine", () => {
     const again = join(home, "again.html");
     buildPage(again);
