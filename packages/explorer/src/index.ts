@@ -6,6 +6,6 @@ export { chainModelOf } from "./chain/chain-model.ts";
 export { drawingOf } from "./chain/layout.ts";
 export { stopsOf } from "./chain/positions.ts";
 export { detailRows, termsOf } from "./chain/record-details.ts";
-export { itemOf, offeredOf, readAsFile } from "./given/given-items.ts";
+export { itemOf, offeredOf, readAsFile, withReceipts } from "./given/given-items.ts";
 export { recognise } from "./given/recognise.ts";
 export type { Given } from "./given/given.ts";

@@ -98,6 +98,12 @@ describe("what is legal and far away", () => {
     expect(cards[1]?.text).toMatch(/^NOT JUDGED: /u);
   });
 
+  test("two things of one name keep their own verdicts apart", () => {
+    const two = [given("x.tlog-proof", "nothing"), given("x.tlog-proof", "nothing else")];
+    const cards = judgeAll(two, makerPin, NOTHING);
+    expect(cards.map((card, at) => card.given === two[at])).toEqual([true, true]);
+  });
+
   test("a large text is recognised in time that its length does not square", () => {
     const line = "/origin/".repeat(20_000);
     const startedMs = performance.now();

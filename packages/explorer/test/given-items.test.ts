@@ -1,10 +1,24 @@
 import { describe, expect, test } from "@jest/globals";
-import { itemOf, offeredOf, readAsFile } from "../src/index.ts";
+import { itemOf, offeredOf, readAsFile, withReceipts } from "../src/index.ts";
 
 /** A file of a browser, which may refuse to be read. */
 function browserFile(size: number, read: () => Promise<ArrayBuffer>): Parameters<typeof offeredOf>[0] {
   return { name: "x", size, arrayBuffer: read };
 }
+
+describe("a bundle that was anchored", () => {
+  const item = (name: string, text: string, id: number) => itemOf({ name, bytes: new TextEncoder().encode(text) }, id);
+
+  test("is the event itself while its receipt is there, as to the command", () => {
+    const bundle = item("x.bundle.json", "{}", 0);
+    const receipt = item("x.bundle.json.tlog-proof", "nothing", 1);
+    const kinds = (items: Parameters<typeof withReceipts>[0]): string[] =>
+      withReceipts(items).map(({ given: { kind } }) => kind);
+    expect(kinds([bundle, receipt])).toEqual(["file", "broken"]);
+    expect(kinds(withReceipts([bundle, receipt]).slice(0, 1))).toEqual(["broken"]);
+    expect(kinds([bundle, readAsFile(receipt, true)])).toEqual(["broken", "file"]);
+  });
+});
 
 describe("what cannot be read", () => {
   test.each([

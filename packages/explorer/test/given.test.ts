@@ -55,6 +55,16 @@ describe("what was given", () => {
     expect(given("letter.txt.tlog-proof", "not a receipt", true).kind).toBe("file");
   });
 
+  test.each(["x.tlog-proof", "x.bundle.json", "trust-root-1.txt"])("%s that is no text is broken", (name) => {
+    expect(recognise({ name, bytes: Uint8Array.of(255, 254, 0), isFile: false }).kind).toBe("broken");
+    expect(recognise({ name, bytes: Uint8Array.of(255, 254, 0), isFile: true }).kind).toBe("file");
+  });
+
+  test("a chain of more trust roots than a bundle may have is broken", () => {
+    const chain = Array.from({ length: 1001 }, () => ({ document: "x" }));
+    expect(given("x.json", JSON.stringify({ chain })).kind).toBe("broken");
+  });
+
   test("bytes that are no text are a file", () => {
     expect(recognise({ name: "x", bytes: Uint8Array.of(255, 254, 0), isFile: false }).kind).toBe("file");
   });
@@ -90,6 +100,22 @@ describe("verdicts", () => {
     expect(markOf([...beside, given("letter.txt.tlog-proof", proof)])).toBe("pass");
   });
 
+  test("the anchor id that is stated beside a receipt is compared, and so is the one that was typed in", () => {
+    const receipt = receipts.good.find(({ trust_root_versions: versions }) => versions === 1)?.receipt ?? {};
+    const { anchor_id: id } = receipt as { anchor_id: string };
+    const failure = (stated: string, typed: string): string => {
+      const all = [given("x.json", JSON.stringify({ ...receipt, anchor_id: stated })), given("t.txt", trustRoot)];
+      const anchor = parsePin(typed);
+      const anchorId = anchor.state === "given" ? anchor.rootThk : null;
+      const [card] = judgeAll(all, parsePin(good.pin), { ...NOTHING, anchorId });
+      return card?.text.split(":")[0] ?? "";
+    };
+    const other = "ab".repeat(32);
+    const verdicts = [failure(id, ""), failure(id, id), failure(other, ""), failure(other, id), failure(id, other)];
+    const differs = "NOT VALID (anchor_id_differs)";
+    expect(verdicts).toEqual(["NOT COMPARED", "NOT COMPARED", differs, differs, differs]);
+  });
+
   test("a receipt without a trust root says what is missing", () => {
     const [card] = judgeAll([given("x", proof)], parsePin(good.pin), NOTHING);
     expect([card?.mark, card?.text]).toEqual(["warn", expect.stringMatching(/^NO TRUST ROOT: /u)]);
@@ -119,6 +145,38 @@ describe("verdicts", () => {
 });
 
 describe("the chain", () => {
+  /** The model of a bundle as the reader sees it who has these names. */
+  function modelOf(name: string, names: ReadonlyMap<string, string>, repeated = 1) {
+    const one = bundles.good.find((each) => each.name === name);
+    if (one === undefined) throw new RangeError(`no vector is named ${name}`);
+    const [card] = judgeAll([given("x.bundle.json", bundleText(one))], parsePin(one.pinned_root_thk), NOTHING);
+    const verification = card?.bundle?.verification;
+    if (verification === undefined || verification.trace === null) throw new RangeError("a good bundle is judged");
+    const { trace } = verification;
+    const revocations = Array.from({ length: repeated }, () => trace.revocations).flat();
+    const many = { ...verification, trace: { ...trace, revocations } };
+    return chainModelOf(many, { names, isPinned: true, isNarrow: false });
+  }
+
+  test("a name takes the place of no hash", () => {
+    const plain = modelOf("revoked after the act, by the witness", new Map());
+    const names = new Map((plain?.boxes ?? []).map(({ id }) => [id, "somebody"]));
+    const named = modelOf("revoked after the act, by the witness", names);
+    expect(named?.boxes.map(({ title }) => title)).toEqual(named?.boxes.map(() => "somebody"));
+    for (const [at, { title }] of (plain?.boxes ?? []).entries()) {
+      expect(named?.boxes[at]?.lines).toContain(title);
+    }
+  });
+
+  test("many revocations are a line with their count", () => {
+    const one = modelOf("revoked after the act, by the witness", new Map());
+    const many = modelOf("revoked after the act, by the witness", new Map(), 13);
+    expect(one?.boxes.filter(({ kind }) => kind === "revocation").length).toBe(1);
+    expect(many?.boxes.filter(({ kind }) => kind === "revocation")).toEqual([]);
+    const counted = many?.boxes.flatMap(({ lines }) => lines.filter((line) => line.startsWith("revoked by")));
+    expect(counted).toEqual([expect.stringMatching(/^revoked by the witness: .*, 13 times$/u)]);
+  });
+
   const glossary = readFileSync(new URL("../../../docs/GLOSSARY.md", import.meta.url), "utf8");
 
   test.each(bundles.good.map((one) => [one.name, one] as const))("%s: stops, boxes, records", (_, one) => {

@@ -5,6 +5,7 @@ export { firstRootThk, notPinnedText } from "./judged-by.ts";
 export type { JudgedBy } from "./judged-by.ts";
 export type { Mark, ShownStep } from "./mark.ts";
 export {
+  RECEIPT_MARKS,
   certifiedAtS,
   cosignersOf,
   judgeReceiptVerification,

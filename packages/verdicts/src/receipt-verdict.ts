@@ -93,6 +93,13 @@ function passDetail(
  */
 export type ReceiptOutcome = "valid" | "not_compared" | "not_pinned" | "invalid";
 
+export const RECEIPT_MARKS: Readonly<Record<ReceiptOutcome, Mark>> = {
+  valid: "pass",
+  not_compared: "warn",
+  not_pinned: "warn",
+  invalid: "fail",
+};
+
 export interface ReceiptVerdict {
   readonly outcome: ReceiptOutcome;
   readonly warnings: readonly string[];

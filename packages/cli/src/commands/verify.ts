@@ -2,6 +2,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
 import type { ReceiptVerification } from "@event-anchoring/protocol";
 import {
+  RECEIPT_MARKS,
   certifiedAtS,
   cosignersOf,
   isoMs,
@@ -9,7 +10,7 @@ import {
   judgeReceiptVerification,
   receiptVerdictText,
 } from "@event-anchoring/verdicts";
-import type { Mark, ReceiptOutcome, ReceiptVerdict } from "@event-anchoring/verdicts";
+import type { ReceiptOutcome, ReceiptVerdict } from "@event-anchoring/verdicts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { printSteps } from "../reports/describe-receipt.ts";
@@ -48,7 +49,7 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
     printSteps(printer, verification, held);
     for (const warning of verdict.warnings) printer.check("warn", "warning", warning);
     const words = { subject: `${options.file} is the event`, nextStep: PIN_ADVICE };
-    printer.verdict(MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
+    printer.verdict(RECEIPT_MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
   }
   return EXITS[verdict.outcome];
 }
@@ -59,13 +60,6 @@ const EXITS: Readonly<Record<ReceiptOutcome, ExitCode>> = {
   not_compared: EXIT.invalid,
   not_pinned: EXIT.notPinned,
   invalid: EXIT.invalid,
-};
-
-const MARKS: Readonly<Record<ReceiptOutcome, Mark>> = {
-  valid: "pass",
-  not_compared: "warn",
-  not_pinned: "warn",
-  invalid: "fail",
 };
 
 function asJson(

@@ -50,6 +50,12 @@ interface Shown {
 /** Longer chains show both ends. */
 const HOPS_SHOWN_MAX = 12;
 const HOPS_SHOWN_AT_EACH_END = 5;
+/** More revocations than these are lines with a count: somebody may revoke one record a thousand times. */
+const REVOCATIONS_APART_MAX = 12;
+
+function lineOf(line: string, count: number): string {
+  return count < 2 ? line : `${line}, ${count} times`;
+}
 
 class ChainBuilder {
   readonly boxes = new Map<string, Box>();
@@ -94,6 +100,7 @@ class ChainBuilder {
       mark: isAct ? verdict.mark : "skip",
       title: this.#title(subject, isAct ? "the act" : KIND_WORDS[leaf.kind]),
       lines: [
+        ...this.#hashLine(subject, isAct ? "the act" : KIND_WORDS[leaf.kind]),
         isoMs(leaf.acceptedMs),
         ...(isAct ? [verification.actorProven ? "signed by the actor" : "actor not proven"] : []),
       ],
@@ -104,8 +111,10 @@ class ChainBuilder {
     this.#arrow(link, subject, "is named by");
   }
 
-  /** @param areApart each is a box of its own; else, where there is no room, a line of what it revokes */
-  addRevocations(areApart: boolean): void {
+  /** @param isRoom each is a box of its own; else, where there is no room, a line of what it revokes */
+  addRevocations(isRoom: boolean): void {
+    const areApart = isRoom && this.#trace.revocations.length <= REVOCATIONS_APART_MAX;
+    const counts = new Map<string, number>();
     for (const { anchorId, bytes, targetAnchorId, isBeforeAction } of this.#trace.revocations) {
       const target = bytesToHex(targetAnchorId);
       const leaf = decodeLeaf(bytes);
@@ -115,14 +124,22 @@ class ChainBuilder {
       const by = REVOCATION_AUTHORITIES[leaf.authority] ?? "";
       const reason = (REVOCATION_REASONS[leaf.reason] ?? "").replaceAll("_", " ");
       if (!areApart) {
-        this.boxes.set(target, { ...box, lines: [...box.lines, `revoked by the ${by}: ${reason}`] });
+        const line = `revoked by the ${by}: ${reason}`;
+        const before = counts.get(`${target} ${line}`) ?? 0;
+        counts.set(`${target} ${line}`, before + 1);
+        const lines = box.lines.filter((each) => each !== lineOf(line, before));
+        this.boxes.set(target, { ...box, lines: [...lines, lineOf(line, before + 1)] });
         continue;
       }
       this.#add(id, {
         kind: "revocation",
         mark: "warn",
         title: this.#title(id, "revocation"),
-        lines: [`by the ${by}: ${reason}`, `${isoMs(leaf.acceptedMs)}, ${isBeforeAction ? "before" : "after"} the act`],
+        lines: [
+          ...this.#hashLine(id, "revocation"),
+          `by the ${by}: ${reason}`,
+          `${isoMs(leaf.acceptedMs)}, ${isBeforeAction ? "before" : "after"} the act`,
+        ],
       });
       this.arrows.push({ from: id, to: target, label: "revokes", isBroken: true });
     }
@@ -139,6 +156,8 @@ class ChainBuilder {
       mark: this.#stateMark(state),
       title: name ?? `entity ${short(entity)}`,
       lines: [
+        // A name is a reader's word: what is proved stays in the box.
+        ...(name === undefined ? [] : [`entity ${short(entity)}`]),
         `claim ${short(id)}, ${state ?? "state unknown"}`,
         ...(leaf.expiresAt === 0 ? [] : [`until ${isoMs(leaf.expiresAt)}`]),
       ],
@@ -156,6 +175,7 @@ class ChainBuilder {
       mark: this.#stateMark(state),
       title: this.#title(id, "grant"),
       lines: [
+        ...this.#hashLine(id, "grant"),
         `${state ?? "state unknown"}, ${hopsText(leaf.delegationDepth)}`,
         windowText(leaf),
         `scope ${named(scope, this.#names)}`,
@@ -168,6 +188,11 @@ class ChainBuilder {
   #stateMark(state: RecordState | null): Mark {
     if (state === null) return "skip";
     return state === "active" ? "pass" : "fail";
+  }
+
+  /** The hash of a box that has a name for its title. */
+  #hashLine(id: string, kind: string): string[] {
+    return this.#names.has(id) ? [`${kind} ${short(id)}`] : [];
   }
 
   #title(id: string, otherwise: string): string {

@@ -1,17 +1,18 @@
 /** Judges a receipt as `anchorctl verify` does. */
-import { bytesToHex, decodeLeaf, equalBytes, nobleCrypto, verifyReceipt, LEAF_KIND } from "@event-anchoring/protocol";
-import { judgeReceiptVerification, receiptSteps, receiptVerdictText } from "@event-anchoring/verdicts";
-import type { JudgedBy, Mark, ReceiptOutcome } from "@event-anchoring/verdicts";
+import {
+  anchorIdOf,
+  bytesToHex,
+  decodeLeaf,
+  equalBytes,
+  nobleCrypto,
+  verifyReceipt,
+  LEAF_KIND,
+} from "@event-anchoring/protocol";
+import { RECEIPT_MARKS, judgeReceiptVerification, receiptSteps, receiptVerdictText } from "@event-anchoring/verdicts";
+import type { JudgedBy } from "@event-anchoring/verdicts";
 import type { GivenOf } from "../given/given.ts";
 import type { Judged } from "./judged.ts";
 import { PIN_ADVICE, pinStep } from "./pin-step.ts";
-
-const MARKS: Readonly<Record<ReceiptOutcome, Mark>> = {
-  valid: "pass",
-  not_compared: "warn",
-  not_pinned: "warn",
-  invalid: "fail",
-};
 
 const RECEIPT_ENDING = ".tlog-proof";
 
@@ -81,6 +82,13 @@ function comparedWith(
   return { eventHash, name, what: "the SHA-256 that was typed in" };
 }
 
+/** The id that was typed in and the stated one must both be the leaf's: the one that is not is expected. */
+function anchorIdFor({ receipt, statedId }: GivenOf<"receipt">, expected: Expected): Uint8Array | null {
+  const ids = [expected.anchorId, statedId].filter((id) => id !== null);
+  const own = anchorIdOf(receipt.leaf, nobleCrypto.sha256);
+  return ids.find((id) => !equalBytes(id, own)) ?? ids[0] ?? null;
+}
+
 export function judgeReceipt(
   given: GivenOf<"receipt">,
   judgedBy: JudgedBy,
@@ -88,9 +96,10 @@ export function judgeReceipt(
   others: { readonly files: readonly GivenOf<"file">[]; readonly receipts: readonly GivenOf<"receipt">[] },
 ): Judged {
   const compared = comparedWith(fileOf(given, others.files, others.receipts), expected, given);
+  const anchorId = anchorIdFor(given, expected);
   const expect = {
     ...(compared === null ? {} : { eventHash: compared.eventHash }),
-    ...(expected.anchorId === null ? {} : { anchorId: expected.anchorId }),
+    ...(anchorId === null ? {} : { anchorId }),
   };
   const verification = verifyReceipt({ receipt: given.receipt, trustRoots: judgedBy.chain, expect }, nobleCrypto);
   const verdict = judgeReceiptVerification(verification, judgedBy, false);
@@ -108,7 +117,7 @@ export function judgeReceipt(
   return {
     name: given.name,
     kind: "receipt",
-    mark: MARKS[verdict.outcome],
+    mark: RECEIPT_MARKS[verdict.outcome],
     text: receiptVerdictText(verification, judgedBy, verdict, { subject, nextStep: PIN_ADVICE }),
     steps: [
       ...file,

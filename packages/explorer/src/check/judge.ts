@@ -17,6 +17,11 @@ const KINDS = {
   trust_root: "trust root",
 } as const;
 
+/** A verdict on what was given; null: on all trust roots together. */
+export interface Verdict extends Judged {
+  readonly given: Given | null;
+}
+
 /** What has a verdict of its own. */
 type Judgeable = GivenOf<"receipt" | "bundle" | "checkpoint">;
 
@@ -47,26 +52,28 @@ function withoutTrust({ name, kind }: Judgeable, held: HeldTrust): Judged {
   return { ...base, mark: "warn", text: `NO TRUST ROOT: give the trust root of the cluster; ${from}.` };
 }
 
-function judgeBroken({ name, meant, code, detail }: GivenOf<"broken">): Judged[] {
+function judgeBroken(given: GivenOf<"broken">): Verdict[] {
+  const { name, meant, code, detail } = given;
   if (meant === "names" || meant === "file") return [];
   const kind = KINDS[meant];
-  return [{ ...PLAIN, name, kind, mark: "fail", text: `NOT VALID: ${name} is not a ${kind}: ${detail} (${code})` }];
+  const text = `NOT VALID: ${name} is not a ${kind}: ${detail} (${code})`;
+  return [{ ...PLAIN, given, name, kind, mark: "fail", text }];
 }
 
 /** One thing that cannot be judged takes no verdict from the others, and is never good. */
-function judgeEach<One extends Judgeable>(all: readonly One[], judge: (one: One) => Judged): Judged[] {
+function judgeEach<One extends Judgeable>(all: readonly One[], judge: (one: One) => Judged): Verdict[] {
   return all.map((one) => {
     try {
-      return judge(one);
+      return { ...judge(one), given: one };
     } catch (error) {
       const text = `NOT JUDGED: this page failed on it, so nothing is proved: ${String(error)}`;
-      return { ...PLAIN, name: one.name, kind: KINDS[one.kind], mark: "fail", text };
+      return { ...PLAIN, given: one, name: one.name, kind: KINDS[one.kind], mark: "fail", text };
     }
   });
 }
 
 /** Verdicts on everything that was given and can have one: what was broken first, then in the order it was given. */
-export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected): Judged[] {
+export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected): Verdict[] {
   const held = holdTrustRoots(
     givenOf(given, "trust_root").flatMap(({ documents }) => documents),
     pin,
@@ -92,10 +99,11 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
 }
 
 /** The trust roots, as one thing: they are documents that were given like any other. */
-function judgeHeld(given: readonly Given[], held: HeldTrust): Judged[] {
+function judgeHeld(given: readonly Given[], held: HeldTrust): Verdict[] {
   const names = givenOf(given, "trust_root").map(({ name }) => name);
   const name = names.join(", ");
   if (held.state === "missing") return [];
-  if (held.state === "held") return [judgeTrustRoots(name, held.judgedBy)];
-  return [{ ...PLAIN, name, kind: "trust root", mark: "fail", text: `NOT VALID (${held.code}): ${held.detail}` }];
+  if (held.state === "held") return [{ ...judgeTrustRoots(name, held.judgedBy), given: null }];
+  const text = `NOT VALID (${held.code}): ${held.detail}`;
+  return [{ ...PLAIN, given: null, name, kind: "trust root", mark: "fail", text }];
 }

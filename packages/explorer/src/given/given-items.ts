@@ -10,6 +10,8 @@ export interface GivenItem {
   readonly bytes: Uint8Array | null;
   /** The reader says that it is the event itself. */
   readonly isFile: boolean;
+  /** A receipt of its name is beside it. Of a bundle that says, as to the command, that it is what was anchored. */
+  readonly isAnchored: boolean;
   readonly given: Given;
 }
 
@@ -41,14 +43,24 @@ export async function offeredOf(file: Pick<File, "name" | "size" | "arrayBuffer"
 }
 
 export function itemOf({ name, bytes }: Offered & { readonly name: string }, id: number): GivenItem {
-  if (typeof bytes !== "string")
-    return { id, name, bytes, isFile: false, given: recognise({ name, bytes, isFile: false }) };
+  const base = { id, name, isFile: false, isAnchored: false };
+  if (typeof bytes !== "string") return { ...base, bytes, given: recognise({ name, bytes, isFile: false }) };
   const given: Given = { kind: "broken", name, size: 0, meant: "file", ...UNREAD[bytes] };
-  return { id, name, bytes: null, isFile: false, given };
+  return { ...base, bytes: null, given };
 }
 
 /** The item read as the event itself, or as what it looks like. What was not read stays unread. */
 export function readAsFile(item: GivenItem, isFile: boolean): GivenItem {
-  const { name, bytes } = item;
-  return bytes === null ? item : { ...item, isFile, given: recognise({ name, bytes, isFile }) };
+  const { name, bytes, isAnchored } = item;
+  if (bytes === null) return item;
+  return { ...item, isFile, given: recognise({ name, bytes, isFile: isFile || isAnchored }) };
+}
+
+/** Bundles whose own receipts are among the items are read as files, and as bundles again once those are gone. */
+export function withReceipts(items: readonly GivenItem[]): readonly GivenItem[] {
+  const names = new Set(items.filter(({ isFile }) => !isFile).map(({ name }) => name));
+  return items.map((item) => {
+    const isAnchored = item.name.endsWith(".bundle.json") && names.has(`${item.name}.tlog-proof`);
+    return isAnchored === item.isAnchored ? item : readAsFile({ ...item, isAnchored }, item.isFile);
+  });
 }

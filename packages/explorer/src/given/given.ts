@@ -6,20 +6,22 @@ import type { Names } from "@event-anchoring/verdicts";
 export type GivenKind = "receipt" | "bundle" | "trust_root" | "checkpoint" | "names" | "root_thk" | "file" | "broken";
 
 /** One thing that was given. `name` is the file's, or says that it was pasted. */
-export type Given = { readonly name: string; readonly size: number } & (
-  | { readonly kind: "receipt"; readonly receipt: Receipt }
-  | { readonly kind: "bundle"; readonly bundle: Bundle }
-  /** Whole signed notes, attacker-controlled: nothing is verified yet. */
-  | { readonly kind: "trust_root"; readonly documents: readonly string[] }
-  | { readonly kind: "checkpoint"; readonly note: string }
-  | { readonly kind: "names"; readonly names: Names }
-  /** A RootTHK in a file. It came with the other files, so it is not taken for a pin. */
-  | { readonly kind: "root_thk"; readonly hex: string }
-  /** Anything else: the event itself. */
-  | { readonly kind: "file"; readonly hash: Uint8Array }
-  /** It says that it is one of these, and cannot be read as that. */
-  | { readonly kind: "broken"; readonly meant: MeantKind; readonly code: string; readonly detail: string }
-);
+export type Given = { readonly name: string; readonly size: number } &
+  /** `statedId`: the anchor id that the API's answer states beside the receipt. A text receipt states none. */
+  (
+    | { readonly kind: "receipt"; readonly receipt: Receipt; readonly statedId: Uint8Array | null }
+    | { readonly kind: "bundle"; readonly bundle: Bundle }
+    /** Whole signed notes, attacker-controlled: nothing is verified yet. */
+    | { readonly kind: "trust_root"; readonly documents: readonly string[] }
+    | { readonly kind: "checkpoint"; readonly note: string }
+    | { readonly kind: "names"; readonly names: Names }
+    /** A RootTHK in a file. It came with the other files, so it is not taken for a pin. */
+    | { readonly kind: "root_thk"; readonly hex: string }
+    /** Anything else: the event itself. */
+    | { readonly kind: "file"; readonly hash: Uint8Array }
+    /** It says that it is one of these, and cannot be read as that. */
+    | { readonly kind: "broken"; readonly meant: MeantKind; readonly code: string; readonly detail: string }
+  );
 
 /** What a thing may say that it is. */
 export type MeantKind = "receipt" | "bundle" | "trust_root" | "checkpoint" | "names" | "file";

@@ -68,12 +68,19 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
+/** What the name says that it is, whatever is in it; null: nothing. */
+function meantByName(name: string): "receipt" | "bundle" | "trust_root" | null {
+  if (name.endsWith(".tlog-proof")) return "receipt";
+  if (name.endsWith(".bundle.json")) return "bundle";
+  return /^trust-root(?:-\d+)?\.txt$/u.test(name) ? "trust_root" : null;
+}
+
 /** What the text says that it is. */
-function meantBy(name: string, text: string): MeantKind {
-  if (name.endsWith(".tlog-proof") || text.startsWith(RECEIPT_HEADER)) return "receipt";
+function meantByText(text: string): MeantKind {
+  if (text.startsWith(RECEIPT_HEADER)) return "receipt";
   const start = text.slice(0, 256).trimStart();
-  if (name.endsWith(".bundle.json") || (start.startsWith("{") && start.includes(`"${BUNDLE_FORMAT}"`))) return "bundle";
-  if (/^trust-root(?:-\d+)?\.txt$/u.test(name) || text.startsWith(TRUST_ROOT_HEADER)) return "trust_root";
+  if (start.startsWith("{") && start.includes(`"${BUNDLE_FORMAT}"`)) return "bundle";
+  if (text.startsWith(TRUST_ROOT_HEADER)) return "trust_root";
   if (looksLikeNames(text)) return "names";
   if (CHECKPOINT_HEAD.test(text.slice(0, CHECKPOINT_HEAD_LENGTH_MAX))) return "checkpoint";
   return "file";
@@ -84,16 +91,21 @@ function recogniseJson(name: string, size: number, text: string): Given | null {
   const value = objectOf(text);
   if (value === null) return null;
   const documents = chainDocuments(value);
+  if (documents.length > BUNDLE_LIMITS.trustRootsMax || documents.some((it) => it.length > BYTES_MAX.trust_root)) {
+    const detail = `it has more than ${BUNDLE_LIMITS.trustRootsMax} trust roots, or one that is too large`;
+    return { kind: "broken", name, size, meant: "trust_root", code: "file_too_large", detail };
+  }
   if (documents.length > 0) return { kind: "trust_root", name, size, documents };
   const stated = member(value, "receipt") ?? value;
   if (member(stated, "leaf") === undefined || member(stated, "checkpoint") === undefined) return null;
-  return { kind: "receipt", name, size, receipt: receiptFromJson(stated).receipt };
+  const { receipt, anchorId } = receiptFromJson(stated);
+  return { kind: "receipt", name, size, receipt, statedId: anchorId };
 }
 
 function read(name: string, size: number, text: string, meant: Exclude<MeantKind, "file">): Given {
   switch (meant) {
     case "receipt":
-      return { kind: "receipt", name, size, receipt: parseProof(text) };
+      return { kind: "receipt", name, size, receipt: parseProof(text), statedId: null };
     case "bundle":
       return { kind: "bundle", name, size, bundle: parseBundle(text) };
     case "trust_root":
@@ -112,9 +124,14 @@ function read(name: string, size: number, text: string, meant: Exclude<MeantKind
 /** Recognises what was given. Reading verifies nothing. */
 export function recognise({ name, bytes, isFile }: GivenBytes): Given {
   const size = bytes.length;
+  const byName = isFile ? null : meantByName(name);
   const text = isFile ? null : textOf(bytes);
-  if (text === null) return { kind: "file", name, size, hash: nobleCrypto.sha256(bytes) };
-  const meant = meantBy(name, text);
+  if (text === null) {
+    if (byName === null) return { kind: "file", name, size, hash: nobleCrypto.sha256(bytes) };
+    const detail = `it is not UTF-8, or has more than ${BUNDLE_LIMITS.bytesMax} bytes`;
+    return { kind: "broken", name, size, meant: byName, code: "not_text", detail };
+  }
+  const meant = byName ?? meantByText(text);
   try {
     if (meant === "file") {
       if (ROOT_THK.test(text)) return { kind: "root_thk", name, size, hex: text.trim().toLowerCase() };

@@ -2,10 +2,10 @@ import type { Names } from "@event-anchoring/verdicts";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { judgeAll } from "../check/judge.ts";
-import type { Judged } from "../check/judged.ts";
+import type { Verdict } from "../check/judge.ts";
 import { parsePin } from "../check/trust.ts";
 import type { Pin } from "../check/trust.ts";
-import { itemOf, readAsFile } from "../given/given-items.ts";
+import { itemOf, readAsFile, withReceipts } from "../given/given-items.ts";
 import type { GivenItem, Offered } from "../given/given-items.ts";
 import { givenOf } from "../given/given.ts";
 import type { Given } from "../given/given.ts";
@@ -26,11 +26,11 @@ function useGiven() {
         return itemOf({ name: name ?? `pasted text ${id + 1}`, bytes }, id);
       });
       const names = new Set(added.map(({ name }) => name));
-      setItems((before) => [...before.filter(({ name }) => !names.has(name)), ...added]);
+      setItems((before) => withReceipts([...before.filter(({ name }) => !names.has(name)), ...added]));
     },
-    remove: (id: number): void => setItems((before) => before.filter((item) => item.id !== id)),
+    remove: (id: number): void => setItems((before) => withReceipts(before.filter((item) => item.id !== id))),
     setIsFile: (id: number, isFile: boolean): void =>
-      setItems((before) => before.map((item) => (item.id === id ? readAsFile(item, isFile) : item))),
+      setItems((before) => withReceipts(before.map((item) => (item.id === id ? readAsFile(item, isFile) : item)))),
   };
 }
 
@@ -50,9 +50,9 @@ interface Question {
   readonly hashText: string;
 }
 
-/** Judged after what was typed is on the screen: a large bundle takes a second. */
-function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly Judged[] | null {
-  const [verdicts, setVerdicts] = useState<readonly Judged[] | null>([]);
+/** Judged after what was typed is on the screen: the page stands still while a large bundle is judged. */
+function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly Verdict[] | null {
+  const [verdicts, setVerdicts] = useState<readonly Verdict[] | null>([]);
   const pinned = pin.state === "given" ? pin.rootThk.join() : "";
   useEffect(() => {
     setVerdicts(null);
@@ -67,19 +67,22 @@ function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly J
 
 const UNREADABLE = "What you have typed to compare with is not 64 hex digits, so nothing is judged.";
 
-function spokenVerdict(verdicts: readonly Judged[] | null, isAnswerable: boolean): string {
+function spokenVerdict(verdicts: readonly Verdict[] | null, isAnswerable: boolean): string {
   if (!isAnswerable) return UNREADABLE;
   if (verdicts === null) return "Checking";
   return verdicts.map(({ name, text }) => `${name}: ${text}`).join(" ");
 }
 
 interface VerdictsProps {
-  readonly verdicts: readonly Judged[] | null;
+  readonly items: readonly GivenItem[];
+  readonly verdicts: readonly Verdict[] | null;
   readonly isAnswerable: boolean;
   readonly names: Names;
+  /** The files that the names are from; empty: there are no names. */
+  readonly namesFrom: string;
 }
 
-function Verdicts({ verdicts, isAnswerable, names }: VerdictsProps): JSX.Element {
+function Verdicts({ items, verdicts, isAnswerable, names, namesFrom }: VerdictsProps): JSX.Element {
   return (
     <section class="verdicts" aria-labelledby="verdicts">
       <h2 id="verdicts">Verdict</h2>
@@ -90,7 +93,12 @@ function Verdicts({ verdicts, isAnswerable, names }: VerdictsProps): JSX.Element
       {verdicts === null && isAnswerable && <p class="quiet">Checking …</p>}
       {verdicts?.length === 0 && <p class="empty">Nothing to judge yet.</p>}
       {verdicts?.map((judged) => (
-        <VerdictCard key={`${judged.kind} ${judged.name}`} judged={judged} names={names} />
+        <VerdictCard
+          key={items.find(({ given }) => given === judged.given)?.id ?? judged.kind}
+          judged={judged}
+          names={names}
+          namesFrom={namesFrom}
+        />
       ))}
     </section>
   );
@@ -104,6 +112,9 @@ export function App(): JSX.Element {
   const pin = useMemo(() => parsePin(pinText), [pinText]);
   const given = useMemo(() => items.map((item) => item.given), [items]);
   const names = useMemo(() => new Map(givenOf(given, "names").flatMap((one) => [...one.names])), [given]);
+  const namesFrom = givenOf(given, "names")
+    .map(({ name }) => name)
+    .join(", ");
   const verdicts = useVerdicts({ given, pin, anchorText, hashText });
   return (
     <>
@@ -133,7 +144,13 @@ export function App(): JSX.Element {
             />
           </section>
         </div>
-        <Verdicts verdicts={verdicts} isAnswerable={isReadable(anchorText) && isReadable(hashText)} names={names} />
+        <Verdicts
+          items={items}
+          verdicts={verdicts}
+          isAnswerable={isReadable(anchorText) && isReadable(hashText)}
+          names={names}
+          namesFrom={namesFrom}
+        />
         <About />
       </main>
     </>

@@ -148,10 +148,12 @@ function useIsNarrow(): boolean {
 interface ChainViewProps {
   readonly bundle: JudgedBundle;
   readonly names: Names;
+  /** The files that the names are from; empty: there are no names. */
+  readonly namesFrom: string;
 }
 
 /** Who acted, by whose delegation, and where that broke. */
-export function ChainView({ bundle, names }: ChainViewProps): JSX.Element {
+export function ChainView({ bundle, names, namesFrom }: ChainViewProps): JSX.Element {
   const { verification, isPinned, given, judgeAt } = bundle;
   const leaves = useMemo(() => leavesOf(given.bundle), [given]);
   const stops = useMemo(() => stopsOf(verification, leaves), [verification, leaves]);
@@ -174,9 +176,17 @@ export function ChainView({ bundle, names }: ChainViewProps): JSX.Element {
       <Findings shown={shown} isPinned={isPinned} names={names} />
       {drawing === null && <p class="hint">The bundle cannot be judged as of this position.</p>}
       {drawing !== null && drawing.omitted > 0 && <p class="quiet">{drawing.omitted} grants are not drawn.</p>}
+      {namesFrom !== "" && <p class="hint">The names are from {namesFrom} and are not proved.</p>}
       {drawing !== null && <ChainDrawing drawing={drawing} openId={openId} onOpen={setOpenId} />}
       {open !== undefined && (
-        <RecordPanel entry={open} leaves={leaves} names={names} onOpen={setOpenId} onClose={() => setOpenId(null)} />
+        <RecordPanel
+          entry={open}
+          leaves={leaves}
+          names={names}
+          isPinned={isPinned}
+          onOpen={setOpenId}
+          onClose={() => setOpenId(null)}
+        />
       )}
       <RecordList leaves={leaves} onOpen={setOpenId} />
     </section>

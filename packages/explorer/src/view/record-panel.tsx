@@ -11,11 +11,12 @@ interface RecordPanelProps {
   readonly entry: BundleLeafEntry;
   readonly leaves: ReadonlyMap<string, BundleLeafEntry>;
   readonly names: Names;
+  readonly isPinned: boolean;
   readonly onOpen: (id: string) => void;
   readonly onClose: () => void;
 }
 
-function ProofText({ entry: { proof, leaf } }: { readonly entry: BundleLeafEntry }): JSX.Element {
+function ProofText({ entry: { proof, leaf }, isPinned }: Pick<RecordPanelProps, "entry" | "isPinned">): JSX.Element {
   const { way, hashes, from, treeSize, rootHash, origin } = proof;
   const led =
     way === "path"
@@ -24,7 +25,10 @@ function ProofText({ entry: { proof, leaf } }: { readonly entry: BundleLeafEntry
   return (
     <>
       <p>
-        Leaf {leaf.depth} of a tree of {treeSize} leaves: {led}. A quorum of the nodes has signed that root.
+        Leaf {leaf.depth} of a tree of {treeSize} leaves: {led}.{" "}
+        {isPinned
+          ? "A quorum of the nodes has signed that root."
+          : "Without a pin nobody knows whose nodes have signed that root."}
       </p>
       <dl>
         <dt>tree of</dt>
@@ -43,7 +47,7 @@ function ProofText({ entry: { proof, leaf } }: { readonly entry: BundleLeafEntry
 }
 
 /** One record with its leaf, its proof, and the words that explain it. */
-export function RecordPanel({ entry, leaves, names, onOpen, onClose }: RecordPanelProps): JSX.Element {
+export function RecordPanel({ entry, leaves, names, isPinned, onOpen, onClose }: RecordPanelProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   const { leaf, anchorId, bytes } = entry;
   useEffect(() => heading.current?.focus(), [anchorId]);
@@ -77,7 +81,7 @@ export function RecordPanel({ entry, leaves, names, onOpen, onClose }: RecordPan
       </dl>
       <details>
         <summary>Its proof</summary>
-        <ProofText entry={entry} />
+        <ProofText entry={entry} isPinned={isPinned} />
       </details>
       <details>
         <summary>Its leaf: {bytes.length} bytes</summary>

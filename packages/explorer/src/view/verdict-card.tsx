@@ -74,9 +74,11 @@ function LeafFields({ leaf, names }: { readonly leaf: Leaf; readonly names: Name
 interface VerdictCardProps {
   readonly judged: Judged;
   readonly names: Names;
+  /** The files that the names are from; empty: there are no names. */
+  readonly namesFrom: string;
 }
 
-export function VerdictCard({ judged, names }: VerdictCardProps): JSX.Element {
+export function VerdictCard({ judged, names, namesFrom }: VerdictCardProps): JSX.Element {
   const { mark, kind, name, text, bundle, leaf } = judged;
   return (
     <article class="card" data-kind={kind} data-mark={mark}>
@@ -90,7 +92,9 @@ export function VerdictCard({ judged, names }: VerdictCardProps): JSX.Element {
           {bundle !== null && <ActLine bundle={bundle} />}
         </div>
       </header>
-      {bundle !== null && bundle.verification.trace !== null && <ChainView bundle={bundle} names={names} />}
+      {bundle !== null && bundle.verification.trace !== null && (
+        <ChainView bundle={bundle} names={names} namesFrom={namesFrom} />
+      )}
       <Steps judged={judged} />
       {leaf !== null && <LeafFields leaf={leaf} names={names} />}
     </article>

@@ -162,6 +162,7 @@ describeInBrowser("what the page shows besides", () => {
     await page.give([{ name: "names.txt", text: `# names\n${subject} the payment of May\n` }]);
     await page.page.locator("g.box.act").getByText("the payment of May").waitFor();
     expect(await page.cards(1)).toEqual(before);
+    await page.page.getByText("The names are from names.txt and are not proved.").waitFor();
     await page.close();
   });
 
