@@ -92,6 +92,20 @@ describe("signing", () => {
     expect(again.forgotten).toEqual([]);
   });
 
+  test("promises the largest of what waits, whatever came last", async () => {
+    a.saving = deferred();
+    a.apply(event(1));
+    a.maySign = false;
+    a.apply(event(2));
+    a.maySign = true;
+    a.apply(event(3));
+    a.certifier.onReleased(ORIGIN);
+    a.saving.resolve();
+    await settle();
+    expect(a.heads.get(bytesToHex(ORIGIN))?.treeSize).toBe(4);
+    expect([soleOf(a.saidOf(3)).treeSize, soleOf(a.saidOf(4)).treeSize]).toEqual([3, 4]);
+  });
+
   test("leaves out what waits if a larger head is promised meanwhile", async () => {
     a.saving = deferred();
     a.apply(event(1));

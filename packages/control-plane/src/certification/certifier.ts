@@ -323,14 +323,18 @@ export class Certifier {
     }
   }
 
-  /** Without those that may not be signed any more: meanwhile a larger head may have been taken back. */
+  /**
+   * In the order of their sizes: one that was held back may have been queued behind a larger one. Without those that
+   * may not be signed any more: meanwhile a larger head may have been taken back.
+   */
   #takeToSign(): readonly OwnPoint[] {
     const waiting = this.#toSign;
     this.#toSign = [];
     for (const point of waiting) point.isToBeSigned = this.#maySign(point);
-    return waiting.filter(({ isToBeSigned }) => isToBeSigned);
+    return waiting.filter(({ isToBeSigned }) => isToBeSigned).sort((left, right) => left.treeSize - right.treeSize);
   }
 
+  /** The last point of an origin is its largest, whose promise covers the others. */
   #newestHeads(points: readonly OwnPoint[]): SignedHead[] {
     const newest = new Map<string, SignedHead>();
     for (const point of points) {
