@@ -17,6 +17,7 @@ export const CLUSTERS = [
 export const SLOW = [
   "packages/api/test/{process,overload,hostile-clients,hostile-bodies,listener-tls}.test.ts",
   "packages/bench/test/smoke.test.ts",
+  "packages/bundle/test/bundle-lives.test.ts",
   "packages/cli/test/{cluster,operator-acts,next-command}.test.ts",
   "packages/control-plane/test/{cluster-faults,erasure-process,growth,records-cluster}.test.ts",
   "packages/dev-cluster/test/embedded-postgres.test.ts",
@@ -24,7 +25,8 @@ export const SLOW = [
   "packages/provision/test/certs.test.ts",
   "packages/records/test/record-book.test.ts",
   "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",
-  "packages/store/test/{fsck/fsck-state,ledger/ledger-store,ledger/deep-chain,log/raft-log,postgres/migrate}.test.ts",
+  "packages/store/test/{backup/backup-state,fsck/fsck,fsck/fsck-state,log/raft-log,postgres/migrate}.test.ts",
+  "packages/store/test/{ledger/ledger-store,ledger/deep-chain,ledger/record-facts,reads/record-reads}.test.ts",
   "test/contract/agreement.test.ts",
   "test/deploy/ceremony.test.ts",
   "test/hostile/*.test.ts",
