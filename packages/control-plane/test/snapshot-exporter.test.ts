@@ -16,7 +16,7 @@ let gate: Deferred | null;
 /** The signatures that are waited for; null: they are there. */
 let signing: Deferred | null;
 let hasHonestSigner: boolean;
-/** Of whom no signature was waited for. */
+/** Nodes whose signature the exporter did not wait for. */
 let taking: readonly string[];
 let exporter: SnapshotExporter;
 

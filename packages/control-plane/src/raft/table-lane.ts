@@ -64,7 +64,7 @@ export class TableLane implements ApplyTarget {
   readonly unwritten = new UnwrittenFacts();
   readonly #options: TableLaneOptions;
   #waiting: WaitingEntry[] = [];
-  /** Of the waiting entries and of those being written. */
+  /** How many the waiting entries have, and those being written. */
   #leaves = 0;
   #decidedIndex: RaftIndex;
   #writtenIndex: RaftIndex;

@@ -153,9 +153,9 @@ impl EventFilter {
 /// Whose claims a history holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimFilter {
-    /// Of this entity.
+    /// The entity whose claims are listed.
     pub entity_fingerprint: Hash,
-    /// Of this type; `None`: of every type.
+    /// The type of claims that are listed; `None`: every type.
     pub attribute_type: Option<u32>,
 }
 

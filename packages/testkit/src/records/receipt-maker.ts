@@ -28,7 +28,7 @@ const ISSUED_S = 1_790_000_000;
 interface ReceiptOptions {
   readonly cosigners?: number;
   readonly acceptedMs?: number;
-  /** Of every cosignature. Unix seconds. */
+  /** The time of every cosignature, in Unix seconds. */
   readonly signedS?: number;
 }
 
