@@ -261,6 +261,19 @@ describe("a certificate", () => {
     expect(a.exchanged).toHaveLength(3);
   });
 
+  test("that comes over a contradicted size just before the end is passed on at the end", async () => {
+    for (const each of [a, b]) each.apply(event(1));
+    c.apply(event(99));
+    await settle();
+    a.hear("c", c.saidOf(2));
+    a.hear("b", b.saidOf(2));
+    expect(a.exchanged).toHaveLength(1);
+    a.comparison.close();
+    expect(a.exchanged[1]?.map(({ nodeId }) => nodeId).sort()).toEqual(["a", "b", "c"]);
+    a.comparison.close();
+    expect(a.exchanged).toHaveLength(2);
+  });
+
   test("is contradicted by what a key has signed, and by no word that it has not", () => {
     const forged = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
     a.hear("c", [forged]);

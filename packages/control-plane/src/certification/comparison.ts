@@ -186,6 +186,11 @@ export class Comparison {
     }
   }
 
+  /** The session ends: peers get what they have not been told. */
+  close(): void {
+    if (this.#hasUnsent) this.#exchange();
+  }
+
   /** Picks up files that an operator has removed or added. */
   async look(): Promise<void> {
     await this.#writing;

@@ -125,6 +125,7 @@ export class Certifying {
   }
 
   close(): void {
+    this.contradictions.comparison.close();
     this.reads.close();
     this.certifier.close();
     this.states.close();

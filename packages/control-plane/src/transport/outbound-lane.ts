@@ -10,6 +10,8 @@ const OUTBOX_FRAMES_MAX: Readonly<Record<Lane, number>> = { control: 8192, bulk:
 const KEEPALIVE_MS = 1000;
 /** A lane whose peer neither answers keepalives nor takes bytes for this long is dead. */
 const SILENT_MS = 5000;
+/** A peer that does not close its side of a finished lane within this long is waited for no more. */
+const FINISH_MS = 250;
 /** Frames are joined up to about this much: each write that completes shows that the peer takes bytes. */
 const WRITE_BYTES = 256 * 1024;
 
@@ -94,11 +96,31 @@ export class OutboundLane {
 
   end(reason: ConnectionEnd): void {
     if (this.#isEnded) return;
+    this.#options.socket.destroy();
+    this.#noteEnd(reason);
+  }
+
+  /**
+   * Ends the lane, and resolves when the peer has received what was written and has closed its side, or after
+   * FINISH_MS. A socket that is destroyed at once may reset the connection, and the peer would lose the last frames.
+   */
+  async finish(reason: ConnectionEnd): Promise<void> {
+    if (this.#isEnded) return;
+    this.flush();
+    const { socket, clock } = this.#options;
+    const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+    const timer = clock.startTimer(FINISH_MS, () => socket.destroy());
+    socket.end();
+    this.#noteEnd(reason);
+    await closed;
+    timer.cancel();
+  }
+
+  #noteEnd(reason: ConnectionEnd): void {
     this.#isEnded = true;
     const dropped = this.#queue.length;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#options.socket.destroy();
     this.#options.onEnd(reason, dropped);
   }
 

@@ -84,15 +84,25 @@ export class PeerDialer {
   }
 
   stop(reason: ConnectionEnd): void {
-    this.#isStopped = true;
-    this.#retry?.cancel();
-    this.#retry = null;
-    if (this.#dial !== null) this.#settle(this.#dial);
+    this.#stopDialling();
     this.#lane?.end(reason);
+  }
+
+  /** Stops too, and resolves when the peer has received what was sent, as far as it takes it. */
+  async finish(): Promise<void> {
+    this.#stopDialling();
+    await this.#lane?.finish("shutdown");
   }
 
   sweep(): void {
     this.#lane?.sweep();
+  }
+
+  #stopDialling(): void {
+    this.#isStopped = true;
+    this.#retry?.cancel();
+    this.#retry = null;
+    if (this.#dial !== null) this.#settle(this.#dial);
   }
 
   #startDial(): void {

@@ -85,9 +85,11 @@ class MutualTlsNetwork implements PeerNetwork {
     this.#sweep?.cancel();
     this.#reload?.cancel();
     this.#calls.abort();
-    for (const nodeId of this.#peers.keys()) this.#removePeer(nodeId, "shutdown");
+    // What a session sent before it ended may be all that its peers ever learn.
+    const finished = [...this.#peers.values()].flatMap(({ dialers }) => LANES.map((lane) => dialers[lane].finish()));
+    this.#peers.clear();
     for (const lane of this.#inbound) lane.end("shutdown", "");
-    await this.#listener?.close();
+    await Promise.all([...finished, this.#listener?.close()]);
   }
 
   address(): { readonly host: string; readonly port: number } {

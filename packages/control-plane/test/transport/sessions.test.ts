@@ -147,6 +147,18 @@ describe("when a peer goes", () => {
     expect(a.ups).toEqual(["b", "b"]);
   });
 
+  test("what it sent in the turn in which it closed arrives", async () => {
+    const [a, b] = await startPair(cluster);
+    await untilConnected(a, b);
+    await until("up", () => a.network.isConnected("b") && b.network.isConnected("a"));
+    for (let value = 0; value < 50; value++) b.network.send("a", "control", numbered(value));
+    b.network.send("a", "bulk", raft(200_000, 3));
+    await b.network.close();
+    await until("down", () => a.downs.length > 0);
+    expect(numbersOf(a)).toEqual(Array.from({ length: 50 }, (_, value) => value));
+    expect(a.frames.at(-1)?.frame.type).toBe("raft");
+  });
+
   test("disconnect ends all its sessions, and it is dialled and judged again", async () => {
     const [a, b] = await startPair(cluster);
     await untilConnected(a, b);

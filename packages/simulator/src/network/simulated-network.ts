@@ -142,8 +142,19 @@ class Endpoint implements PeerNetwork {
     this.#sweep();
   }
 
+  /** Frames that have left arrive before the peers see the connections closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    const { world } = this.#net.options;
+    for (const dialling of this.#dialling.values()) {
+      const { wire } = dialling;
+      dialling.wire = null;
+      if (wire === null) continue;
+      world.after(Math.max(0, wire.lastArrivalMs - world.nowMs), () => {
+        wire.isOpen = false;
+        wire.peer.inboundGone(this);
+      });
+    }
     this.vanish();
   }
 
