@@ -261,7 +261,7 @@ describe("a certificate", () => {
     expect(a.exchanged).toHaveLength(3);
   });
 
-  test("that comes over a contradicted size just before the end is passed on at the end", async () => {
+  test("that comes over a contradicted size after the last sweep is passed on at the end", async () => {
     for (const each of [a, b]) each.apply(event(1));
     c.apply(event(99));
     await settle();

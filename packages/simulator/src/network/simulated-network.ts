@@ -23,6 +23,7 @@ import {
   type Wire,
   openWire,
 } from "./link.ts";
+import { SimulatedCalls } from "./simulated-calls.ts";
 import { WrongFrames } from "../planted/planted-in-network.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";
 
@@ -100,6 +101,7 @@ class Endpoint implements PeerNetwork {
   readonly #machine: string;
   readonly #process: SimulatedProcess;
   readonly #options: PeerNetworkOptions;
+  readonly calls: SimulatedCalls;
   readonly #dialling = new Map<string, Dialling<Endpoint>>();
   /** The newest of each peer that was let in. */
   readonly incarnations = new Map<string, number>();
@@ -117,6 +119,15 @@ class Endpoint implements PeerNetwork {
     this.#process = process;
     this.#options = options;
     const { bugs } = net.options;
+    this.calls = new SimulatedCalls({
+      machine,
+      process,
+      nodeId: options.self.nodeId,
+      unary: options.unary,
+      world: net.options.world,
+      link: (from, to) => net.link(from, to),
+      callsAt: (other) => net.listenerAt(other)?.calls ?? null,
+    });
     this.#wrong = bugs.size === 0 ? null : new WrongFrames(bugs);
   }
 
@@ -443,63 +454,8 @@ class Endpoint implements PeerNetwork {
     });
   }
 
-  async call(to: string, path: string, body: Uint8Array | null, options: CallOptions): Promise<CallAnswer> {
-    return new Promise((resolve, reject) => {
-      const abort = new AbortController();
-      const fail = (code: PeerCallError["code"], detail: string): void => {
-        timer.cancel();
-        abort.abort();
-        reject(new PeerCallError(code, detail));
-      };
-      const timer = this.#process.clock.startTimer(options.timeoutMs, () => fail("timeout", `${to} did not answer`));
-      options.signal?.addEventListener("abort", () => fail("aborted", "the caller gave up"), { once: true });
-      this.#carry(this.#machine, to, abort.signal, () => {
-        const listener = this.#net.listenerAt(to);
-        if (listener === null) {
-          this.#process.turn(() => fail("connection_refused", `${to} does not listen`));
-          return;
-        }
-        listener.serve(this, path, body, abort.signal, (answer) => {
-          this.#carry(to, this.#machine, abort.signal, () => {
-            this.#process.turn(() => {
-              timer.cancel();
-              resolve(answer);
-            });
-          });
-        });
-      });
-    });
-  }
-
-  /** A call's message is resent until it arrives, or until the caller gives up. */
-  #carry(from: string, to: string, signal: AbortSignal, arrive: () => void): void {
-    const link = this.#net.link(from, to);
-    const isBlocked = (): boolean => link.isCut || link.isClogged;
-    this.#net.options.world.after(isBlocked() ? PATIENCE.blockedMs : link.maxMs, () => {
-      if (signal.aborted) return;
-      if (isBlocked()) this.#carry(from, to, signal, arrive);
-      else arrive();
-    });
-  }
-
-  serve(
-    from: Endpoint,
-    path: string,
-    body: Uint8Array | null,
-    signal: AbortSignal,
-    reply: (answer: CallAnswer) => void,
-  ): void {
-    this.#process.turn(() => {
-      const handler = this.#options.unary[path];
-      if (handler === undefined) return reply({ status: 404, body: new Uint8Array() });
-      handler({ from: { kind: "node", nodeId: from.nodeId }, body: body ?? new Uint8Array(), signal }).then(
-        (answer) => {
-          if ("body" in answer) reply({ status: answer.status, body: answer.body });
-          else reply({ status: 500, body: new Uint8Array() });
-        },
-        () => reply({ status: 500, body: new Uint8Array() }),
-      );
-    });
+  call(to: string, path: string, body: Uint8Array | null, options: CallOptions): Promise<CallAnswer> {
+    return this.calls.call(to, path, body, options);
   }
 
   callStream(): Promise<never> {
