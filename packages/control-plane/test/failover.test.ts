@@ -84,13 +84,26 @@ test.each([
   expect([leader, failover.isShunned("b")]).toEqual([before, false]);
 });
 
-test("a leader that refuses what this node would not refuse is left", () => {
-  for (let tenth = 0; tenth < 50; tenth++) {
+test("a leader that refuses what this node would not refuse is left, a second later while writes keep coming", () => {
+  for (let tenth = 0; tenth < 60; tenth++) {
+    expect(leader).toBe("b");
     forward(1);
     refuse(false);
     clock.advance(100);
   }
   expect([leader, failover.isShunned("b")]).toEqual([null, true]);
+});
+
+test("a leader that has refused, and is asked again when patience ends, gets a second to decide that write", () => {
+  forward(3);
+  refuse(false);
+  clock.advance(4990);
+  forward(1);
+  clock.advance(990);
+  expect(leader).toBe("b");
+  failover.onDecided();
+  clock.advance(10_000);
+  expect([leader, failover.isShunned("b")]).toEqual(["b", false]);
 });
 
 test("what another node refuses, or nobody sent, answers for nothing", () => {

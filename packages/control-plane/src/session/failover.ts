@@ -4,6 +4,9 @@ import type { SentGroup } from "../proposals/proposals.ts";
 const RANDOM_DELAY_MAX_MS = 150;
 /** A leader under which no forwarded write is decided for this long is abandoned. */
 const PATIENCE_MS = 5000;
+/** A write that was forwarded last may take this long, even if patience ends meanwhile. */
+const ANSWER_MS = 1000;
+const LOOK_AGAIN_MS = 500;
 /** A single write may have been lost on the way. */
 const UNANSWERED_MIN = 3;
 /** How long it is then not followed; doubles each time. */
@@ -24,6 +27,8 @@ export interface FailoverOptions {
 interface Wait {
   readonly leader: string;
   readonly sinceMs: number;
+  /** When the newest write was forwarded. */
+  newestMs: number;
   unanswered: number;
   /** What the leader refused last. */
   refused: readonly SentGroup[];
@@ -62,7 +67,10 @@ export class Failover {
   /** Writes of this node's clients were forwarded to the leader. */
   onForwarded(leader: string): void {
     const nowMs = this.#nowMs();
-    if (this.#wait?.leader !== leader) this.#wait = { leader, sinceMs: nowMs, unanswered: 0, refused: [] };
+    if (this.#wait?.leader !== leader) {
+      this.#wait = { leader, sinceMs: nowMs, newestMs: nowMs, unanswered: 0, refused: [] };
+    }
+    this.#wait.newestMs = nowMs;
     this.#wait.unanswered += 1;
     this.#patience ??= this.#options.environment.clock.startTimer(PATIENCE_MS, () => this.#lose());
   }
@@ -94,9 +102,9 @@ export class Failover {
     this.#patience = null;
     const wait = this.#wait;
     if (wait === null) return;
-    const leftMs = wait.sinceMs + PATIENCE_MS - this.#nowMs();
+    const leftMs = endOfPatience(wait) - this.#nowMs();
     if (leftMs > 0 || wait.unanswered < UNANSWERED_MIN || !isCaughtUp()) {
-      this.#patience = environment.clock.startTimer(Math.max(leftMs, PATIENCE_MS / 10), () => this.#lose());
+      this.#patience = environment.clock.startTimer(leftMs > 0 ? leftMs : LOOK_AGAIN_MS, () => this.#lose());
       return;
     }
     this.#wait = null;
@@ -126,4 +134,13 @@ export class Failover {
   #nowMs(): number {
     return this.#options.environment.clock.monotonicMs();
   }
+}
+
+/**
+ * A leader that has refused writes while it had reason to, and has taken none since, may be deciding the next one: that
+ * write gets its time. Writes that follow each other closely do not put the end off further.
+ */
+function endOfPatience({ sinceMs, newestMs }: Wait): number {
+  const endMs = sinceMs + PATIENCE_MS;
+  return Math.max(endMs, Math.min(newestMs, endMs) + ANSWER_MS);
 }
