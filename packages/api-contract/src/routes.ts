@@ -58,8 +58,8 @@ const PUBLIC_ROUTES = [
     summary: "The proof page: receipts and bundles checked in the browser",
     description:
       "One HTML file with everything in it. It checks by itself what its reader drops, and sends nothing. Saved, it " +
-      "works without this service.",
-    answers: { 200: null },
+      "works without this service. `ETag` begins with the SHA-256 of the file; it comes as gzip to who accepts that.",
+    answers: { 200: null, 304: null },
     mediaTypes: ["text/html"],
   }),
   route({
@@ -69,7 +69,7 @@ const PUBLIC_ROUTES = [
     tag: "reference",
     summary: "The same page, under a name that can be told",
     description: "The bytes of `/`.",
-    answers: { 200: null },
+    answers: { 200: null, 304: null },
     mediaTypes: ["text/html"],
   }),
   route({

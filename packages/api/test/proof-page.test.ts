@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
@@ -11,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 /** As a browser does it: no key. */
-const get = (path: string): Promise<Answer> => harness.send("GET", path, undefined, {});
+const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  harness.send("GET", path, undefined, headers);
 
 const FILE = new URL("../../explorer/dist/page.html", import.meta.url);
 
@@ -30,6 +32,34 @@ describe("the proof page", () => {
       "referrer-policy": "no-referrer",
       "cross-origin-opener-policy": "same-origin",
     });
+    expect(headers).not.toHaveProperty("content-encoding");
+  });
+
+  test.each(["gzip", "br, gzip;q=0.5", "deflate, GZIP", "*"])("comes as gzip to who accepts %s", async (accepted) => {
+    const { status, bytes, headers } = await get("/", { "accept-encoding": accepted });
+    const file = readFileSync(FILE);
+    expect([status, headers["content-encoding"], headers["vary"]]).toEqual([200, "gzip", "Accept-Encoding"]);
+    expect(gunzipSync(bytes).equals(file)).toBe(true);
+    expect(Number(headers["content-length"])).toBeLessThan(file.length / 2);
+  });
+
+  test.each(["identity", "gzip;q=0, *", "gzip;q=x", "br"])("comes as it is to who accepts %s", async (accepted) => {
+    const { bytes, headers } = await get("/verify", { "accept-encoding": accepted });
+    expect([headers["content-encoding"], headers["vary"]]).toEqual([undefined, "Accept-Encoding"]);
+    expect(Buffer.from(bytes).equals(readFileSync(FILE))).toBe(true);
+  });
+
+  test("its tag is the SHA-256 of the file, and who has that is sent nothing", async () => {
+    const sha256 = createHash("sha256").update(readFileSync(FILE)).digest("hex");
+    const { headers } = await get("/");
+    expect(headers["etag"]).toBe(`"${sha256}"`);
+    const again = await get("/", { "if-none-match": `"other", W/"${sha256}"` });
+    expect([again.status, again.text, again.headers["etag"]]).toEqual([304, "", `"${sha256}"`]);
+    // The same page in another encoding is other bytes.
+    const other = await get("/", { "if-none-match": `"${sha256}"`, "accept-encoding": "gzip" });
+    expect([other.status, other.headers["etag"]]).toEqual([200, `"${sha256}-gzip"`]);
+    const kept = await get("/", { "if-none-match": `"${sha256}-gzip"`, "accept-encoding": "gzip" });
+    expect(kept.status).toBe(304);
   });
 
   test("its policy allows its own script and style, and nothing else", async () => {

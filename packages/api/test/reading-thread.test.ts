@@ -21,6 +21,8 @@ function readOf(search: string): CostlyRead {
     body: new Uint8Array(0),
     isAsync: false,
     prefersText: false,
+    acceptEncoding: "",
+    ifNoneMatch: "",
     remainingMs: 1000,
   };
 }

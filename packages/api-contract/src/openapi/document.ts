@@ -203,7 +203,7 @@ class DocumentBuilder {
         examples: examples.answers?.[status],
       };
     }
-    for (const mediaType of route.mediaTypes) {
+    for (const mediaType of status === 304 ? [] : route.mediaTypes) {
       const example = examples.texts?.[mediaType];
       const schema = mediaType.startsWith("text/") ? { type: "string" } : {};
       content[mediaType] = { schema, ...(example === undefined ? {} : { example }) };
@@ -217,7 +217,7 @@ class DocumentBuilder {
         ...(status === 503 ? { "Retry-After": headerRef("RetryAfter") } : {}),
         ...(route.isPreferring ? { "Preference-Applied": headerRef("PreferenceApplied") } : {}),
       },
-      content,
+      ...(Object.keys(content).length === 0 ? {} : { content }),
     };
   }
 
@@ -253,6 +253,7 @@ const GOOD_STATUSES: Readonly<Record<number, string>> = {
   200: "Done. For a write: the same content was recorded before, and this is that record as it is now.",
   201: "Durable on a majority of the nodes, and co-signed by a quorum of them.",
   202: "Durable on a majority of the nodes, but not yet co-signed. Ask for the receipt at `Location`.",
+  304: "What `If-None-Match` names is what would be answered.",
   503: "Not ready: `checks` says why.",
 };
 

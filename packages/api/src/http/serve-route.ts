@@ -198,6 +198,8 @@ async function answer(
     body,
     isAsync,
     prefersText: prefersText(request),
+    acceptEncoding: headerText(request, "accept-encoding") ?? "",
+    ifNoneMatch: headerText(request, "if-none-match") ?? "",
     spend,
   };
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];

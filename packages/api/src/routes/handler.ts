@@ -56,6 +56,9 @@ export interface HandlerRequest {
   readonly isAsync: boolean;
   /** Whether the client would rather have text/plain than JSON. */
   readonly prefersText: boolean;
+  /** `Accept-Encoding` and `If-None-Match` as they came; "": not there. Attacker-controlled. */
+  readonly acceptEncoding: string;
+  readonly ifNoneMatch: string;
   /** Charges the request's cost to its key, once it is known, even if the request fails. */
   readonly spend: (work: Work) => void;
 }
