@@ -130,6 +130,19 @@ describe("signing", () => {
     expect(again.forgotten).toEqual(["root of size 2 is not the one that was signed"]);
   });
 
+  test.each([
+    ["another root", 98, ["root of size 2 is not the one that was signed"]],
+    ["the promised root", 1, []],
+  ])("is bound by a promised size at which it never stops: %s is there", async (_what, first, forgotten) => {
+    a.apply(event(1));
+    await settle();
+    const again = await new Replica("a", [...a.heads.values()]).born();
+    again.apply(event(first), event(2));
+    await settle();
+    expect(again.forgotten).toEqual(forgotten);
+    expect(again.saidOf(3)).toHaveLength(forgotten.length === 0 ? 1 : 0);
+  });
+
   test("takes a time that never goes back, over jumps of the clock and over a restart", async () => {
     const first = soleOf(a.saidOf(1)).timeS;
     a.clock.wall -= 3_600_000;

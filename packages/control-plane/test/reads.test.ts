@@ -6,7 +6,7 @@ import type { LatestAnchor } from "@event-anchoring/control-contract";
 import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
 import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { ReadRounds } from "../src/raft/read-rounds.ts";
-import { type Deferred, StepClock, deferred, settle } from "./doubles.ts";
+import { StepClock } from "./doubles.ts";
 
 const ORIGINS = [1, 2].map((fill) => toOriginFingerprint(new Uint8Array(32).fill(fill)));
 const [FIRST, SECOND] = ORIGINS as [OriginFingerprint, OriginFingerprint];
@@ -147,15 +147,13 @@ describe("a linearizable read", () => {
   let stopped: Set<string>;
   let latestUnder: (certificate: HeldCertificate) => LatestAnchor | null;
   let writtenIndex: number;
-  let flushes: number[];
-  let flushed: Deferred;
+  let due: number[];
 
   beforeEach(() => {
     stopped = new Set();
     latestUnder = () => null;
     writtenIndex = 1_000_000;
-    flushes = [];
-    flushed = deferred();
+    due = [];
     state = emptyLedgerState(nodeCrypto.sha256);
     hasLeader = true;
     held = new Map();
@@ -183,10 +181,7 @@ describe("a linearizable read", () => {
         get writtenIndex() {
           return writtenIndex;
         },
-        flush: (upTo) => {
-          if (upTo !== undefined) flushes.push(upTo);
-          return flushed.promise;
-        },
+        writeUpTo: (index) => due.push(index),
       },
     });
   });
@@ -220,6 +215,11 @@ describe("a linearizable read", () => {
     reads.onApplied();
   }
 
+  function written(index: number): void {
+    writtenIndex = index;
+    reads.onWritten();
+  }
+
   test("waits for its read index, then for that index to be applied", () => {
     applied(10);
     const answers = read("none");
@@ -231,27 +231,33 @@ describe("a linearizable read", () => {
     expect(answers).toMatchObject([{ type: "ready_to_read", readIndex: 12, certificates: [] }]);
   });
 
-  test("waits until its tables hold what it will be answered from, and has them written", async () => {
+  test("waits until its tables hold what it will be answered from, and has them written", () => {
     applied(12);
     hold(FIRST, 4, 11);
     writtenIndex = 9;
     const answers = read([FIRST]);
     answer(0, 10);
     expect(answers).toEqual([]);
-    expect(flushes).toEqual([11]);
-    flushed.resolve();
-    await settle();
+    expect(due).toEqual([11]);
+    written(10);
+    expect(answers).toEqual([]);
+    written(11);
     expect(answers).toMatchObject([{ type: "ready_to_read", readIndex: 11 }]);
   });
 
-  test("is refused when its tables cannot be written: the session is over", async () => {
+  test("is refused at its deadline when its tables are not written, and when the session is over", () => {
     applied(12);
     writtenIndex = 9;
-    const answers = read("none");
+    const [late, closed] = [read("none", 100), read("none")];
     answer(0, 10);
-    flushed.reject(new Error("the connection is lost"));
-    await settle();
-    expect(answers).toMatchObject([{ type: "refused", code: "unavailable" }]);
+    answer(1, 10);
+    clock.advance(100);
+    reads.sweep();
+    expect(late).toMatchObject([{ type: "refused", code: "deadline_exceeded" }]);
+    reads.close();
+    expect(closed).toMatchObject([{ type: "refused", code: "unavailable" }]);
+    written(10);
+    expect([late, closed].map(({ length }) => length)).toEqual([1, 1]);
   });
 
   test("waits for a certificate over every leaf of the wanted origins, and of no others", () => {

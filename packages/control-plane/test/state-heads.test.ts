@@ -142,6 +142,18 @@ describe("a state that is to be read", () => {
     expect(() => verified(a, stateHead, honestSigners(2))).toThrow(/1 good signatures, 2 are needed/);
   });
 
+  test("is looked for again if an entry was being applied at the first look", async () => {
+    acceptedId(await decidedEvent(cluster, a));
+    for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
+    const { states } = a.live().certifying;
+    const held = states.holdSigned(holdOf(a), { signers: "fewer" });
+    states.onAdvancing();
+    await cluster.time.advance(2200);
+    await states.onApplied(a.database.tables.stateRoot, false);
+    await cluster.time.advance(10_000);
+    expect(verified(a, (await held).stateHead, 1).signers).toEqual(["a"]);
+  });
+
   test("does not wait where no node in reach could sign: one takes it over, one is down", async () => {
     cluster.crash(cluster.node("b"));
     const how = { signers: "fewer", isTaking: (nodeId: string) => nodeId === "c" } as const;

@@ -19,6 +19,8 @@ let clock: StepClock;
 let transactions: readonly number[][];
 let asked: FactsQuery[];
 let failures: unknown[];
+/** What the tables held after each transaction. */
+let written: number[];
 /** The transaction under way waits for it; null: it ends at once. */
 let writing: Deferred | null;
 let lane: TableLane;
@@ -28,6 +30,7 @@ beforeEach(() => {
   transactions = [];
   asked = [];
   failures = [];
+  written = [];
   writing = null;
   lane = new TableLane({
     clock,
@@ -44,6 +47,7 @@ beforeEach(() => {
     },
     writtenIndex: 0,
     stateRoot: EMPTY_STATE_ROOT,
+    onWritten: () => written.push(lane.writtenIndex),
     onFailure: (error) => failures.push(error),
   });
 });
@@ -204,12 +208,24 @@ describe("whatever is not only events", () => {
 });
 
 describe("a flush", () => {
-  test("waits for that entry, and for nothing if it is written", async () => {
+  test("waits for all that is decided, and for nothing if it is written", async () => {
     await decided(entry(1), entry(2));
-    await lane.flush(1);
+    await lane.flush();
     expect(transactions).toEqual([[1, 2]]);
     await lane.flush();
     expect(transactions).toHaveLength(1);
+    expect(written).toEqual([2]);
+  });
+
+  test("up to an entry that is not decided yet has it written as soon as it is", async () => {
+    await decided(entry(1));
+    lane.writeUpTo(2);
+    await settle();
+    await decided(entry(2), entry(3));
+    expect(written).toEqual([1, 2]);
+    clock.advance(25);
+    await settle();
+    expect(written).toEqual([1, 2, 3]);
   });
 
   test("fails when the tables cannot be written, as does all that follows", async () => {

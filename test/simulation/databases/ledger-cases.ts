@@ -418,6 +418,7 @@ function historyCases(server: () => DatabaseServer): void {
       tables: storage.ledger,
       writtenIndex: begun.state.appliedIndex,
       stateRoot: storage.loadedLedger.stateRoot,
+      onWritten: () => {},
       onFailure: (error) => expect(error).toBeUndefined(),
     });
     const harness = begun.on(lane);

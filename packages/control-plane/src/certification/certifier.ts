@@ -297,11 +297,23 @@ export class Certifier {
   #maySign(point: OwnPoint): boolean {
     if (!this.#options.maySign() || this.#cosignerOf(point) === null) return false;
     const promised = this.#options.promises.headOf(point.originFingerprint);
-    if (promised === null || promised.treeSize < point.treeSize) return true;
+    if (promised === null) return true;
     if (promised.treeSize > point.treeSize) return false;
-    if (equalBytes(promised.rootHash, point.rootHash)) return true;
-    this.#options.onForgotten(`root of size ${point.treeSize} is not the one that was signed`);
+    const own = promised.treeSize === point.treeSize ? point.rootHash : this.#rootAt(promised);
+    if (own === null || equalBytes(promised.rootHash, own)) return true;
+    this.#options.onForgotten(`root of size ${promised.treeSize} is not the one that was signed`);
     return false;
+  }
+
+  /**
+   * This node's root of a size that it has promised; null: too old to be known. A promise that was regained from a peer
+   * may be of a size at which this node has never stopped.
+   */
+  #rootAt({ originFingerprint, treeSize }: SignedHead): Uint8Array | null {
+    const { lastOwn } = this.#of(originFingerprint);
+    if (lastOwn?.treeSize === treeSize) return lastOwn.rootHash;
+    const tree = this.#options.state.origins.get(bytesToHex(originFingerprint))?.tree;
+    return tree === undefined || treeSize < Math.max(1, tree.base) ? null : tree.rootAt(treeSize);
   }
 
   /** Promises everything that waits in one write, then signs it in order. */

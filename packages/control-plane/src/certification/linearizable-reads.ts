@@ -31,12 +31,15 @@ export interface LinearizableReadsOptions {
   readonly lastLeaves: { latestUnder(held: HeldCertificate): LatestAnchor | null };
   readonly hasLeader: () => boolean;
   /** A read is answered from them. */
-  readonly tables: Pick<TableLane, "writtenIndex" | "flush">;
+  readonly tables: Pick<TableLane, "writtenIndex" | "writeUpTo">;
 }
 
 interface OpenRead extends ReadRequest {
   phase: "read_index" | "apply" | "certificate" | "tables";
+  /** Must be applied; in the last phase it must be in the tables. */
   index: RaftIndex;
+  /** Answers it. Set in the last phase. */
+  ready: () => void;
   readonly stopWaiting: (() => void)[];
   isAnswered: boolean;
 }
@@ -61,7 +64,14 @@ export class LinearizableReads {
   }
 
   read(request: ReadRequest): void {
-    const open: OpenRead = { ...request, phase: "read_index", index: 0, stopWaiting: [], isAnswered: false };
+    const open: OpenRead = {
+      ...request,
+      phase: "read_index",
+      index: 0,
+      ready: () => {},
+      stopWaiting: [],
+      isAnswered: false,
+    };
     this.#open.add(open);
     if (this.#isClosed) return this.#refuseClosed(open);
     const stop = this.#options.rounds.request((index) => {
@@ -75,6 +85,11 @@ export class LinearizableReads {
   /** The applied index has advanced: reads that waited for it continue. */
   onApplied(): void {
     for (const open of this.#open) if (open.phase === "apply") this.#afterApply(open);
+  }
+
+  /** The tables hold more: reads that waited for it are answered. */
+  onWritten(): void {
+    for (const { phase, index, ready } of this.#open) if (phase === "tables" && this.isWritten(index)) ready();
   }
 
   /** Refuses what is due. */
@@ -141,7 +156,7 @@ export class LinearizableReads {
     const latest = isWanted ? lastLeaves.latestUnder(only) : null;
     // The tables must hold every leaf under the certificates shown, not only those below R.
     const readIndex = Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex));
-    const answer = (): void =>
+    const ready = (): void =>
       this.#answer(open, {
         type: "ready_to_read",
         readIndex,
@@ -149,16 +164,14 @@ export class LinearizableReads {
         trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
         latest,
       });
-    if (latest !== null) return answer();
-    open.phase = "tables";
-    this.whenWritten(readIndex, answer, () => this.#refuseClosed(open));
+    if (latest !== null || this.isWritten(readIndex)) return ready();
+    Object.assign(open, { phase: "tables", index: readIndex, ready });
+    this.#options.tables.writeUpTo(readIndex);
   }
 
-  /** The api process answers from the tables. A flush that fails ends the session. */
-  whenWritten(index: RaftIndex, answer: () => void, refuse: () => void): void {
-    const { tables } = this.#options;
-    if (tables.writtenIndex >= index) answer();
-    else tables.flush(index).then(answer, refuse);
+  /** Whether this node's tables, from which the api process answers, hold every entry up to this one. */
+  isWritten(index: RaftIndex): boolean {
+    return index <= this.#options.tables.writtenIndex;
   }
 
   #refuseLate(open: OpenRead): void {

@@ -33,6 +33,8 @@ export interface TableLaneOptions {
   /** What the tables hold at the start. */
   readonly writtenIndex: RaftIndex;
   readonly stateRoot: Uint8Array;
+  /** The tables hold more entries: `writtenIndex` has advanced. */
+  readonly onWritten: () => void;
   /** The tables cannot be written: the session is over. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -45,7 +47,8 @@ interface WaitingEntry {
 }
 
 interface Flush {
-  readonly upTo: RaftIndex;
+  /** The newest entry that was decided then. */
+  readonly index: RaftIndex;
   readonly resolve: () => void;
   readonly reject: (cause: Error) => void;
 }
@@ -124,7 +127,7 @@ export class TableLane implements ApplyTarget {
     this.#decidedIndex = decision.index;
     if (entry.isPatient) {
       this.unwritten.add(decision);
-      if (this.#leaves >= LEAVES_DUE) this.#writeUpTo(decision.index);
+      if (this.#leaves >= LEAVES_DUE || decision.index <= this.#dueIndex) this.writeUpTo(decision.index);
       else this.#startTimer();
     }
     const isFull = this.#leaves >= LEAVES_MAX || this.#decidedIndex - this.#writtenIndex >= ENTRIES_MAX;
@@ -132,17 +135,23 @@ export class TableLane implements ApplyTarget {
     return { stateRoot: this.#stateRoot };
   }
 
+  /** Entries up to this one are written without waiting longer, also those that are decided later. */
+  writeUpTo(index: RaftIndex): void {
+    this.#dueIndex = Math.max(this.#dueIndex, index);
+    if (this.#ended === null) this.#writing ??= this.#writeDue();
+  }
+
   /**
-   * Resolves when the tables hold every entry up to this one that is decided now.
+   * Resolves when the tables hold every entry that is decided now.
    * @throws StoreError; the session is over
    */
-  async flush(upTo: RaftIndex = this.#decidedIndex): Promise<void> {
-    const index = Math.min(upTo, this.#decidedIndex);
+  async flush(): Promise<void> {
+    const index = this.#decidedIndex;
     if (index <= this.#writtenIndex) return;
     if (this.#ended !== null) throw this.#ended;
     await new Promise<void>((resolve, reject) => {
-      this.#flushes.push({ upTo: index, resolve, reject });
-      this.#writeUpTo(index);
+      this.#flushes.push({ index, resolve, reject });
+      this.writeUpTo(index);
     });
   }
 
@@ -160,13 +169,8 @@ export class TableLane implements ApplyTarget {
     if (this.#ended !== null) return;
     this.#timer ??= this.#options.clock.startTimer(DELAY_MS, () => {
       this.#timer = null;
-      if (this.#decidedIndex > this.#writtenIndex) this.#writeUpTo(this.#decidedIndex);
+      if (this.#decidedIndex > this.#writtenIndex) this.writeUpTo(this.#decidedIndex);
     });
-  }
-
-  #writeUpTo(index: RaftIndex): void {
-    this.#dueIndex = Math.max(this.#dueIndex, index);
-    if (this.#ended === null) this.#writing ??= this.#writeDue();
   }
 
   async #writeDue(): Promise<void> {
@@ -200,9 +204,10 @@ export class TableLane implements ApplyTarget {
       this.#writtenIndex = request.decision.index;
       if (wasAdded) this.unwritten.remove(request.decision);
     }
-    const done = this.#flushes.filter(({ upTo }) => upTo <= this.#writtenIndex);
-    this.#flushes = this.#flushes.filter(({ upTo }) => upTo > this.#writtenIndex);
+    const done = this.#flushes.filter(({ index }) => index <= this.#writtenIndex);
+    this.#flushes = this.#flushes.filter(({ index }) => index > this.#writtenIndex);
     for (const { resolve } of done) resolve();
+    if (this.#ended === null) this.#options.onWritten();
   }
 
   #end(cause: Error): void {

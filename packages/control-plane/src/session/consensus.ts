@@ -35,6 +35,8 @@ export interface ConsensusParts {
   readonly onLeader: () => void;
   /** The log has grown on disk, and the growth is not acknowledged yet. */
   readonly onDurable: () => void;
+  /** The tables hold more entries. */
+  readonly onWritten: () => void;
   /** Whether this node, if it led, would refuse all of these now. */
   readonly wouldRefuse: (groups: readonly SentGroup[]) => boolean;
   /** The members as they are now. */
@@ -76,6 +78,7 @@ export class Consensus {
       tables: options.tables,
       writtenIndex: state.appliedIndex,
       stateRoot: options.stateRoot,
+      onWritten: parts.onWritten,
       onFailure: (error) => parts.life.fail(error),
     });
     this.compaction = this.#makeCompaction();

@@ -53,6 +53,7 @@ export class Session implements SessionParts {
       onRole: (isLeader) => this.#onRole(isLeader),
       onLeader: () => this.#onLeader(),
       onDurable: () => this.membership.peers.onDurable(),
+      onWritten: () => this.certifying.reads.onWritten(),
       wouldRefuse: (groups) => this.writes.wouldRefuse(groups),
       confState: () => this.membership.group.confState,
     });

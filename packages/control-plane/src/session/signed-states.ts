@@ -3,6 +3,7 @@ import { honestSigners } from "@event-anchoring/protocol";
 import { type HeldState, type SignedStatePoint, type StateHold, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
 import type { Submission } from "../proposals/proposals.ts";
+import type { Timer } from "../ports/environment.ts";
 import type { Life } from "./how-a-life-ends.ts";
 import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -141,14 +142,17 @@ export class SignedStates {
   /**
    * No entry is being applied, and none may come for a while: takes the state as it is. While entries come, the state
    * point comes as well.
+   * @returns false: the tables are not there yet
    */
-  async #pointHere(pending: PendingHold): Promise<void> {
-    if (!(await this.#areTablesHere()) || !this.#holds.delete(pending)) return;
+  async #pointHere(pending: PendingHold): Promise<boolean> {
+    if (!(await this.#areTablesHere())) return false;
+    if (!this.#holds.delete(pending)) return true;
     const { appliedIndex } = this.#options.state;
     const held = await pending.hold.hold();
     if (held.raftIndex !== appliedIndex) throw new StoreError("unavailable", "the state went on while it was held");
     if (this.#options.state.appliedIndex === appliedIndex && !this.#isApplying) this.#point();
     pending.resolve(held);
+    return true;
   }
 
   /**
@@ -191,7 +195,12 @@ export class SignedStates {
       });
       this.#holds.add(pending);
       const { clock } = this.#options.environment;
-      const timer = clock.startTimer(REACHED_WITHIN_MS, () => void this.#pointHere(pending).catch(reject));
+      const look = async (): Promise<void> => {
+        const isOver = await this.#pointHere(pending);
+        if (!isOver && this.#holds.has(pending)) timer = lookIn(LOOK_MS);
+      };
+      const lookIn = (delayMs: number): Timer => clock.startTimer(delayMs, () => void look().catch(reject));
+      let timer = lookIn(REACHED_WITHIN_MS);
       whenAborted(signal, () => timer.cancel());
       this.#parts.submit({
         command: { kind: "mark_state_point" },

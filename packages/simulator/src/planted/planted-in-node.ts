@@ -41,7 +41,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("erasure_stays_in_the_log")) compaction.sweep = () => {};
   if (bugs.has("passed_points_unsigned")) leaveUnsigned(session);
   if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
-  if (bugs.has("api_ignores_applied_index")) certifying.reads.whenWritten = (_index, answer) => answer();
+  if (bugs.has("api_ignores_applied_index")) certifying.reads.isWritten = () => true;
   if (bugs.has("compaction_beyond_tables")) cutWhatIsDecided(session);
   if (bugs.has("unwritten_client_event_ids_missed")) overlookUnwritten(session);
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
