@@ -247,52 +247,6 @@ describe("a certificate", () => {
     expect(a.contradictions).toEqual(["b: another root at size 2"]);
   });
 
-  test("does not hide a third node that differs: what comes late, or is not needed, is compared too", async () => {
-    for (const each of [a, b]) each.apply(event(1));
-    c.apply(event(99));
-    await settle();
-    a.hear("b", b.saidOf(2));
-    expect(a.sizeHeld()).toBe(2);
-    a.hear("c", c.saidOf(2));
-    expect(a.contradictions).toContain("c: another root at size 2");
-  });
-
-  test("that comes over a contradicted size is passed on with the next sweep, and then at the slow beat", async () => {
-    for (const each of [a, b]) each.apply(event(1));
-    c.apply(event(99));
-    await settle();
-    a.hear("c", c.saidOf(2));
-    const signersSent = (): string[][] => a.exchanged.map((lines) => lines.map(({ nodeId }) => nodeId).sort());
-    expect(signersSent()).toEqual([["a", "c"]]);
-    a.hear("b", b.saidOf(2));
-    a.comparison.sweep();
-    expect(signersSent().at(-1)).toEqual(["a", "b", "c"]);
-    a.comparison.sweep();
-    expect(a.exchanged).toHaveLength(2);
-    a.clock.advance(250);
-    a.comparison.sweep();
-    expect(a.exchanged).toHaveLength(3);
-  });
-
-  test("that comes over a contradicted size after the last sweep is passed on at the end", async () => {
-    for (const each of [a, b]) each.apply(event(1));
-    c.apply(event(99));
-    await settle();
-    a.hear("c", c.saidOf(2));
-    a.hear("b", b.saidOf(2));
-    expect(a.exchanged).toHaveLength(1);
-    a.comparison.close();
-    expect(a.exchanged[1]?.map(({ nodeId }) => nodeId).sort()).toEqual(["a", "b", "c"]);
-    a.comparison.close();
-    expect(a.exchanged).toHaveLength(2);
-  });
-
-  test("is contradicted by what a key has signed, and by no word that it has not", () => {
-    const forged = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
-    a.hear("c", [forged]);
-    expect([a.contradictions, a.refused]).toEqual([[], ["c"]]);
-  });
-
   test("never goes back to a smaller size", async () => {
     for (const each of [a, b]) each.apply(event(1));
     await settle();
