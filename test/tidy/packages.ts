@@ -104,7 +104,6 @@ export const OWNED_LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@noble/hashes": ["protocol"],
   commander: ["cli"],
   preact: ["explorer"],
-  "@dagrejs/dagre": ["explorer"],
   pino: ["telemetry"],
   "@opentelemetry/api": ["telemetry"],
   "@opentelemetry/exporter-trace-otlp-http": ["telemetry"],

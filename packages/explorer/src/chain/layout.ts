@@ -1,22 +1,6 @@
 /** Where the boxes and arrows of a chain are drawn. */
-import * as dagre from "@dagrejs/dagre";
 import type { Arrow, Box, ChainModel } from "./chain-model.ts";
-
-/** What is used of dagre, whose own declarations do not resolve under `nodenext`. */
-interface LayoutGraph {
-  setGraph(label: object): void;
-  setDefaultEdgeLabel(label: () => object): void;
-  setNode(id: string, label: { readonly width: number; readonly height: number }): void;
-  setEdge(from: string, to: string, label: object): void;
-  graph(): { readonly width?: number; readonly height?: number };
-  node(id: string): { readonly x: number; readonly y: number };
-  edge(from: string, to: string): { readonly points: PlacedArrow["points"] };
-}
-
-const { Graph, layout } = dagre as unknown as {
-  readonly Graph: new () => LayoutGraph;
-  readonly layout: (graph: LayoutGraph) => void;
-};
+import { placeInLayers } from "./layered.ts";
 
 export const BOX_WIDTH = 288;
 const TITLE_HEIGHT = 34;
@@ -24,7 +8,6 @@ const LINE_HEIGHT = 18;
 const PADDING = 12;
 /** Characters of a line of small text that a box is wide. */
 const LINE_LENGTH = 36;
-const MARGIN = 8;
 
 export interface PlacedBox extends Box {
   readonly x: number;
@@ -57,29 +40,23 @@ function linesOf(text: string): string[] {
 }
 
 export function drawingOf({ boxes, arrows }: ChainModel): Drawing {
-  const graph = new Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 36, ranksep: 44, marginx: MARGIN, marginy: MARGIN });
-  graph.setDefaultEdgeLabel(() => ({}));
   const sized = boxes.map((box) => {
     const lines = box.lines.flatMap(linesOf);
     const faultLines = box.faults.flatMap(linesOf);
     const height = TITLE_HEIGHT + (lines.length + faultLines.length) * LINE_HEIGHT + PADDING;
     return { ...box, lines, faultLines, height };
   });
-  for (const { id, height } of sized) graph.setNode(id, { width: BOX_WIDTH, height });
-  for (const { from, to } of arrows) graph.setEdge(from, to, {});
-  layout(graph);
-  const { width = 0, height = 0 } = graph.graph();
+  const { width, height, centres, paths } = placeInLayers(
+    sized.map(({ id, height: own }) => ({ id, width: BOX_WIDTH, height: own })),
+    arrows.map(({ from, to }) => [from, to]),
+  );
   return {
     width,
     height,
     boxes: sized.map((box) => {
-      const { x, y } = graph.node(box.id);
+      const { x, y } = centres.get(box.id) ?? { x: 0, y: 0 };
       return { ...box, x: x - BOX_WIDTH / 2, y: y - box.height / 2 };
     }),
-    arrows: arrows.map((arrow) => {
-      const { points } = graph.edge(arrow.from, arrow.to);
-      return { ...arrow, points };
-    }),
+    arrows: arrows.map((arrow, at) => ({ ...arrow, points: paths[at] ?? [] })),
   };
 }
