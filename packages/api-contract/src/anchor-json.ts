@@ -218,5 +218,7 @@ export function limitsToJson(settings: LimitSettings): LimitsAnswer {
     attribute_type_max: LIMITS.unsigned32Max,
     delegation_depth_max: LIMITS.unsigned32Max,
     key_requests_per_second: settings.keyRequestsPerSecond,
+    public_address_requests_per_second: settings.publicAddressRequestsPerSecond,
+    public_requests_per_second: settings.publicRequestsPerSecond,
   };
 }

@@ -179,6 +179,7 @@ export const EVENT_READS = [
     summary: "Renew a receipt: JSON, or C2SP tlog-proof as text/plain",
     description: "Under the newest certificate of its origin. `Accept: text/plain` asks for the canonical form.",
     scopes: ["read"],
+    isOpenOnPublicLog: true,
     pathSchema: anchorPathSchema,
     answers: { 200: receiptSchema },
     mediaTypes: ["text/plain"],

@@ -57,7 +57,7 @@ export type { AsOf } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";
 export { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
 export type { TilePath } from "./log-requests.ts";
-export { DEFAULT_LIMIT_SETTINGS, LIMITS } from "./limits.ts";
+export { DEFAULT_LIMIT_SETTINGS, DEFAULT_PUBLIC_RATES, LIMITS } from "./limits.ts";
 export type { LimitSettings } from "./limits.ts";
 export { parseBody, parsePath, parsePrefer, parseQuery } from "./parse.ts";
 export type { Parsed } from "./parse.ts";

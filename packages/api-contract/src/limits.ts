@@ -65,7 +65,21 @@ export const LIMITS = {
 export interface LimitSettings {
   /** Tokens a second that one API key may use up at one node; a small request costs one. null = no limit. */
   readonly keyRequestsPerSecond: number | null;
+  /**
+   * Tokens a second that one address without a key may use up at one node of a public log. null = the log is not
+   * public: all reads of it take a key.
+   */
+  readonly publicAddressRequestsPerSecond: number | null;
+  /** The same of all addresses together. null likewise. */
+  readonly publicRequestsPerSecond: number | null;
 }
 
 /** Half of what a node of 2 vCPU has: one key alone cannot take it all. `anchorctl keys create` gives as much. */
-export const DEFAULT_LIMIT_SETTINGS: LimitSettings = { keyRequestsPerSecond: 500 };
+export const DEFAULT_LIMIT_SETTINGS: LimitSettings = {
+  keyRequestsPerSecond: 500,
+  publicAddressRequestsPerSecond: null,
+  publicRequestsPerSecond: null,
+};
+
+/** On a public log, unless the operator says otherwise: all strangers together have a fifth of what one key has. */
+export const DEFAULT_PUBLIC_RATES = { addressRequestsPerSecond: 20, requestsPerSecond: 100 } as const;

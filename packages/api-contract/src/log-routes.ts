@@ -4,7 +4,8 @@ import { READ_PROBLEMS, route } from "./route.ts";
 
 const TILE =
   "`{index}` is the rest of the path, and has slashes: `067`, `x001/x234/067`, `067.p/112`. Every other spelling is " +
-  "400. A tile's content never changes, so a full one may be cached: it says `Cache-Control: private, immutable`.";
+  "400. A tile's content never changes, so a full one may be cached: it says `Cache-Control: private, immutable`, or " +
+  "`public` if no key was shown.";
 
 /** Entries come before tiles: `entries` is no level. */
 export const LOG_ROUTES = [
@@ -18,6 +19,7 @@ export const LOG_ROUTES = [
       "A C2SP signed note with the log's line and the cosignatures. Linearizable: never older than any answer given " +
       "before the request came, on any node.",
     scopes: ["read"],
+    isOpenOnPublicLog: true,
     pathSchema: originPathSchema,
     answers: { 200: null },
     mediaTypes: ["text/plain"],
@@ -32,6 +34,7 @@ export const LOG_ROUTES = [
     summary: "Read an entry bundle: up to 256 leaves",
     description: `Leaves 256 · N and after, each after its length as u16, up to the certified size.\n\n${TILE}`,
     scopes: ["read"],
+    isOpenOnPublicLog: true,
     pathSchema: entriesPathSchema,
     answers: { 200: null },
     mediaTypes: ["application/octet-stream"],
@@ -46,6 +49,7 @@ export const LOG_ROUTES = [
     summary: "Read a tile: up to 256 hashes",
     description: `Hashes of 32 bytes, of perfect subtrees below the certified size.\n\n${TILE}`,
     scopes: ["read"],
+    isOpenOnPublicLog: true,
     pathSchema: tilePathSchema,
     answers: { 200: null },
     mediaTypes: ["application/octet-stream"],

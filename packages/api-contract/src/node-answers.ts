@@ -108,6 +108,8 @@ export const readySchema = z
 
 export type ReadyAnswer = z.infer<typeof readySchema>;
 
+const rate = z.int().min(1).max(LIMITS.unsigned32Max).nullable();
+
 export const limitsSchema = z
   .strictObject({
     body_bytes_max: count,
@@ -139,12 +141,13 @@ export const limitsSchema = z
     integer_max: count,
     attribute_type_max: count,
     delegation_depth_max: count,
-    key_requests_per_second: z
-      .int()
-      .min(1)
-      .max(LIMITS.unsigned32Max)
-      .nullable()
-      .describe("Tokens a second, at each node, of a key that has no rate of its own; null: no limit."),
+    key_requests_per_second: rate.describe(
+      "Tokens a second, at each node, of a key that has no rate of its own; null: no limit.",
+    ),
+    public_address_requests_per_second: rate.describe(
+      "Tokens a second, at each node, of one address without a key; null: the log is not public.",
+    ),
+    public_requests_per_second: rate.describe("The same of all addresses together; null: the log is not public."),
   })
   .meta({ id: "Limits", description: "Maxima are inclusive." });
 

@@ -60,8 +60,8 @@ const REQUEST_PROBLEMS = {
   rate_limited: {
     status: 429,
     title: "Too many requests",
-    detail: "This API key exceeds its rate. Retry after the time in Retry-After.",
-    when: "The key has exceeded its rate: too many requests, or too large ones.",
+    detail: "This API key, or this address, exceeds its rate. Retry after the time in Retry-After.",
+    when: "The key, or without a key the address, has exceeded its rate: too many requests, or too large ones.",
   },
   media_type_unsupported: {
     status: 415,

@@ -28,6 +28,8 @@ export interface Route {
   readonly scopes: readonly [Scope, ...Scope[]] | null;
   /** Whether a public route tells more to a key with `read`. */
   readonly tellsReadersMore: boolean;
+  /** Whether it takes no key on a public log. Such a route shows only what a certificate covers. */
+  readonly isOpenOnPublicLog: boolean;
   readonly pathSchema: z.ZodType | null;
   readonly querySchema: z.ZodType;
   /** null = the route takes no body. */
@@ -85,6 +87,7 @@ export const VERIFY_PROBLEMS: readonly ProblemCode[] = [...READ_PROBLEMS, ...BOD
 interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summary" | "description" | "answers"> {
   readonly scopes?: Route["scopes"];
   readonly tellsReadersMore?: boolean;
+  readonly isOpenOnPublicLog?: boolean;
   readonly isTail?: boolean;
   readonly pathSchema?: z.ZodType;
   readonly querySchema?: z.ZodType;
@@ -101,6 +104,7 @@ export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "
   return {
     scopes: null,
     tellsReadersMore: false,
+    isOpenOnPublicLog: false,
     isTail: false,
     pathSchema: null,
     querySchema: emptyQuerySchema,

@@ -17,8 +17,9 @@ const PUBLIC_ROUTES = [
     tag: "node",
     summary: "Read the chain of trust-root documents, which authenticates itself",
     description: "Needs no key: with the pinned hash of one version, anybody can check every later version.",
+    isOpenOnPublicLog: true,
     answers: { 200: trustRootSchema },
-    problems: NODE_PROBLEMS,
+    problems: ["rate_limited", ...NODE_PROBLEMS],
   }),
   route({
     id: "getLimits",

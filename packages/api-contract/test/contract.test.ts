@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 import {
   COMMON_PROBLEMS,
+  DEFAULT_LIMIT_SETTINGS,
   PROBLEMS,
   PROBLEM_CODES,
   RETRYABLE_PROBLEMS,
@@ -87,6 +88,18 @@ describe("routes", () => {
     ]);
   });
 
+  test("what a public log opens: the log itself, receipts, trust roots; nothing that writes, judges or lists", () => {
+    const open = ROUTES.filter(({ isOpenOnPublicLog }) => isOpenOnPublicLog);
+    expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/event-anchors/{anchor_id}/receipt",
+      "GET /v1/origins/{origin_fingerprint}/checkpoint",
+      "GET /v1/origins/{origin_fingerprint}/tile/entries/{index}",
+      "GET /v1/origins/{origin_fingerprint}/tile/{level}/{index}",
+      "GET /v1/trust-root",
+    ]);
+    for (const { problems } of open) expect(problems).toContain("rate_limited");
+  });
+
   test.each(ROUTES.map(({ id }) => id))("%s: bodies have limits, codes are those of the table", (id) => {
     const route = routeOf(id);
     expect(route.bodyBytesMax > 0).toBe(route.bodySchema !== null);
@@ -98,7 +111,7 @@ describe("routes", () => {
   });
 
   test("limits are published whole", () => {
-    const limits = limitsToJson({ keyRequestsPerSecond: 12 });
+    const limits = limitsToJson({ ...DEFAULT_LIMIT_SETTINGS, keyRequestsPerSecond: 12 });
     expect(limitsSchema.parse(limits)).toMatchObject({ body_bytes_max: 65_536, key_requests_per_second: 12 });
   });
 });

@@ -1,5 +1,6 @@
 /** The public HTTP process of a node. */
 export { Admission } from "./access/admission.ts";
+export { Proxies } from "./access/addresses.ts";
 export { ApiMetrics } from "./http/api-metrics.ts";
 export { createApp } from "./http/app.ts";
 export { API_SETTINGS, loadConfig } from "./process/config.ts";
@@ -15,6 +16,8 @@ export { NodeProbe } from "./routes/node-probe.ts";
 export { RefusedError } from "./control-plane/control-plane.ts";
 export type { ControlPlane, ReadyToRead } from "./control-plane/control-plane.ts";
 export type { Caller } from "./access/auth.ts";
+export { PublicLog } from "./access/public-log.ts";
+export type { PublicRates } from "./access/public-log.ts";
 export { RateLimiter } from "./access/rate-limiter.ts";
 export type { AnchorReads } from "./reading/node-reads.ts";
 export { StoppedNode } from "./control-plane/stopped-node.ts";

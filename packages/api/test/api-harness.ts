@@ -22,6 +22,8 @@ import {
   ApiMetrics,
   KeyTable,
   NodeProbe,
+  Proxies,
+  PublicLog,
   RateLimiter,
   TrustRootReader,
   ListenerTls,
@@ -30,7 +32,7 @@ import {
   createMetricsServer,
   makeCostlyRead,
 } from "@event-anchoring/api";
-import type { AccessLog, ConnectionRules, ControlPlane, TlsFiles } from "@event-anchoring/api";
+import type { AccessLog, ConnectionRules, ControlPlane, PublicRates, TlsFiles } from "@event-anchoring/api";
 import type { Clock, Logger, Tracer } from "@event-anchoring/telemetry";
 import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
@@ -93,6 +95,7 @@ type KeyFields = Pick<ApiKey, "apiClientId" | "expiresMs" | "requestsPerSecond">
 export interface Harness {
   readonly node: FakeNode;
   readonly clock: FakeClock;
+  readonly selects: Selects;
   readonly key: string;
   readonly origin: string;
   readonly port: number;
@@ -169,6 +172,22 @@ function raw(port: number, bytes: string): Promise<string> {
   });
 }
 
+/** Statements to the tables, by whose connections they take. */
+export interface Selects {
+  keyed: number;
+  visits: number;
+}
+
+function counted(reads: FakeNode["reads"], onSelect: () => void): FakeNode["reads"] {
+  return new Proxy(reads, {
+    get: (target, name, receiver) => {
+      // A promise that is resolved with it asks for this.
+      if (name !== "then") onSelect();
+      return Reflect.get(target, name, receiver) as unknown;
+    },
+  });
+}
+
 interface AppDoubles {
   readonly node: FakeNode;
   readonly controlPlane: ControlPlane;
@@ -176,6 +195,9 @@ interface AppDoubles {
   readonly metrics: ApiMetrics;
   readonly logger: Logger;
   readonly keyRequestsPerSecond: number | null;
+  readonly publicRates: PublicRates | null;
+  readonly proxies: readonly string[];
+  readonly selects: Selects;
   readonly isStopping: () => boolean;
   readonly tracer: Tracer | null;
   readonly accessLog: AccessLog;
@@ -183,8 +205,10 @@ interface AppDoubles {
 
 function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
   const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping, tracer, accessLog } = doubles;
+  const { publicRates, proxies } = doubles;
   const trustRoots = new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk);
-  const reads = { opened: async () => node.reads };
+  const { selects } = doubles;
+  const reads = { opened: async () => counted(node.reads, () => (selects.keyed += 1)) };
   const reading = { controlPlane, reads, trustRoots, crypto: nodeCrypto, clock };
   return createApp({
     ...reading,
@@ -203,7 +227,18 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     }),
     admission: new Admission(),
     limiter: new RateLimiter(keyRequestsPerSecond, clock),
-    limits: { keyRequestsPerSecond },
+    openLog:
+      publicRates === null
+        ? null
+        : {
+            publicLog: new PublicLog({ rates: publicRates, proxies: new Proxies(proxies), clock }),
+            reads: { opened: async () => counted(node.reads, () => (selects.visits += 1)) },
+          },
+    limits: {
+      keyRequestsPerSecond,
+      publicAddressRequestsPerSecond: publicRates?.addressRequestsPerSecond ?? null,
+      publicRequestsPerSecond: publicRates?.requestsPerSecond ?? null,
+    },
     isStopping,
     node: {
       nodeId: "node-a",
@@ -270,25 +305,36 @@ export interface HarnessOptions {
   readonly tls?: TlsFiles;
   /** Where the public listener is; default: loopback. */
   readonly host?: string;
+  /** Of a public log; absent: it is not public. */
+  readonly publicRates?: PublicRates;
+}
+
+function metricsOf(node: FakeNode): ApiMetrics {
+  return new ApiMetrics({
+    outstanding: () => 0,
+    stoppedReason: () => node.stopped,
+    databaseUsage: async () => ({ bytes: 8_000_000, sessions: 7, sessionsMax: 24 }),
+  });
+}
+
+function openOf({ publicRates, connections }: HarnessOptions): Pick<AppDoubles, "publicRates" | "proxies"> {
+  return { publicRates: publicRates ?? null, proxies: connections?.proxies ?? [] };
 }
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const node = new FakeNode();
   const controlPlane = options.controlPlane?.(node) ?? node;
   const clock = new FakeClock();
-  const metrics = new ApiMetrics({
-    outstanding: () => 0,
-    stoppedReason: () => node.stopped,
-    databaseUsage: async () => ({ bytes: 8_000_000, sessions: 7, sessionsMax: 24 }),
-  });
+  const metrics = metricsOf(node);
   const logged: LoggedLine[] = [];
   const logger = loggerInto(logged);
   const flags = { stopping: false };
   const keyRequestsPerSecond = options.perSecond ?? null;
   const isStopping = (): boolean => flags.stopping;
   const { tracer = null, accessLog = "none" } = options;
-  const watching = { logger, metrics, tracer, accessLog };
-  const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...watching });
+  const selects = { keyed: 0, visits: 0 };
+  const watching = { logger, metrics, tracer, accessLog, selects };
+  const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...openOf(options), ...watching });
   const tls = options.tls === undefined ? null : new ListenerTls(options.tls, logger);
   const { server, sayGoodbye } = createApiServer(app, {
     logger,
@@ -304,6 +350,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   return {
     node,
     clock,
+    selects,
     key,
     port,
     metricsPort,

@@ -16,6 +16,7 @@ function readOf(search: string): CostlyRead {
     routeId: "traceEventAnchor",
     call: { requestId: "r", trace: null },
     caller: null,
+    isVisit: false,
     pathParameters: {},
     search,
     body: new Uint8Array(0),

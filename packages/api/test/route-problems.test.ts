@@ -108,6 +108,16 @@ const NODE_CODES = [
   "storage_full",
 ] as const;
 
+/** A route that never takes a key has a rate on a public log alone. */
+async function rateLimitedVisit({ id, method }: Row): Promise<Answer> {
+  const own = await startHarness({ publicRates: { addressRequestsPerSecond: 1, requestsPerSecond: 1 } });
+  own.clock.stop();
+  await own.send(method, good[id].path, undefined, {});
+  const answer = await own.send(method, good[id].path, undefined, {});
+  await own.close();
+  return answer;
+}
+
 const provocations: Partial<Record<ProblemCode, (route: Row) => Promise<Answer>>> = {
   api_key_invalid: (route) => sendGood(route, null),
   scope_missing: (route) => {
@@ -116,6 +126,7 @@ const provocations: Partial<Record<ProblemCode, (route: Row) => Promise<Answer>>
     return sendGood(route, harness.keyWith(`others ${route.id}`, scopes));
   },
   rate_limited: async (route) => {
+    if (route.scopes === null) return rateLimitedVisit(route);
     const key = harness.keyWith(`slow ${route.id}`, ALL, { requestsPerSecond: 1 });
     await send(route, { key, body: "{" });
     return sendGood(route, key);

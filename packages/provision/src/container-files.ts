@@ -135,6 +135,8 @@ function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password:
     tls: { certificate: `${CONFIG_DIR}/tls.crt`, key: `${CONFIG_DIR}/tls.key` },
     metrics: { host: metricsHost(node.nodeId), port: METRICS_PORT },
     proxies: CONTAINER_NETWORKS,
+    // docs/operating/public-log.md says what is shown, before it is switched on.
+    public_log: false,
   };
 }
 

@@ -138,6 +138,10 @@ export interface Limits {
   readonly delegationDepthMax: number;
   /** Tokens a second at each node, of a key that has no rate of its own; null: no limit. */
   readonly keyRequestsPerSecond: number | null;
+  /** null: the log is not public. */
+  readonly publicAddressRequestsPerSecond: number | null;
+  /** null: the log is not public. */
+  readonly publicRequestsPerSecond: number | null;
 }
 
 export const readHealth = record<Health>({
@@ -240,6 +244,8 @@ export const readLimits = record<Limits>({
   attributeTypeMax: readCount,
   delegationDepthMax: readCount,
   keyRequestsPerSecond: nullable(readCount),
+  publicAddressRequestsPerSecond: nullable(readCount),
+  publicRequestsPerSecond: nullable(readCount),
 });
 
 /** The document as it is: what it holds is the OpenAPI specification's matter. */

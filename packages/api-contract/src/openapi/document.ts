@@ -152,6 +152,7 @@ class DocumentBuilder {
       description: `${route.description}${boundsOf(route)}`,
       security: securityOf(route),
       ...(route.scopes === null ? {} : { "x-scopes": route.scopes }),
+      ...(route.isOpenOnPublicLog ? { "x-open-on-public-log": true } : {}),
       "x-timeout-ms": route.timeoutMs,
       ...(body === null ? {} : { "x-body-bytes-max": route.bodyBytesMax }),
       parameters: this.#parameters(route, examples),
@@ -286,7 +287,10 @@ function securityOf({ scopes }: Route): Json[] {
 /** The numbers of one route, in words. */
 function boundsOf(route: Route): string {
   const bounds = [`Timeout ${route.timeoutMs} ms${route.isPreferring ? ", or `Prefer: wait=`" : ""}`];
-  if (route.scopes !== null) bounds.unshift(`Scope ${route.scopes.map((scope) => `\`${scope}\``).join(" or ")}`);
+  if (route.scopes !== null) {
+    const scopes = route.scopes.map((scope) => `\`${scope}\``).join(" or ");
+    bounds.unshift(`Scope ${scopes}${route.isOpenOnPublicLog ? "; on a public log also without a key" : ""}`);
+  }
   if (route.bodySchema !== null) bounds.push(`body at most ${route.bodyBytesMax} bytes`);
   return `\n\n${bounds.join("; ")}.`;
 }

@@ -28,6 +28,11 @@ function presentedKey(request: IncomingMessage): string | null {
   return bearer ?? header;
 }
 
+/** Whether the request shows anything in the place of a key, good or bad. */
+export function showsKey({ headers }: IncomingMessage): boolean {
+  return headers.authorization !== undefined || headers["x-api-key"] !== undefined;
+}
+
 function callerOf({ apiClientId, keyId, scopes }: CallerKey): Caller {
   return { credential: { apiClientId, keyId }, scopes, isAdmin: scopes.includes("admin") };
 }

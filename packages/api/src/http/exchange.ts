@@ -30,6 +30,8 @@ export class Exchange {
   readonly call: CallContext;
   /** Once the API key was found good. */
   caller: Caller | null = null;
+  /** On the answer, whatever it is. */
+  readonly headers: Headers;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #dependencies: ExchangeDependencies;
@@ -38,13 +40,18 @@ export class Exchange {
   readonly #startMs: number;
   #problem: string | null = null;
 
-  /** @param route null: the request matches none, and will fail */
+  /**
+   * @param route null: the request matches none, and will fail
+   * @param headers on the answer, whatever it is
+   */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     route: NamedRoute | null,
     dependencies: ExchangeDependencies,
+    headers: Headers = {},
   ) {
+    this.headers = headers;
     this.#request = request;
     this.#response = response;
     this.#dependencies = dependencies;
@@ -70,7 +77,7 @@ export class Exchange {
   /** Answers with what went wrong. */
   fail(error: unknown, headers: Headers = {}): void {
     const { logger, metrics } = this.#dependencies;
-    const context = { call: this.call, logger, headers };
+    const context = { call: this.call, logger, headers: { ...this.headers, ...headers } };
     this.#problem = respondWithError(this.#request, this.#response, error, context);
     metrics.problem(this.#routeId, this.#problem);
   }

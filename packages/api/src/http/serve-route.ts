@@ -2,12 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LIMITS, emptyQuerySchema, parsePrefer, parseQuery } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
-import type { Admission } from "../access/admission.ts";
-import { authenticate, readerOf } from "../access/auth.ts";
-import type { Caller } from "../access/auth.ts";
-import type { KeyTable } from "../access/key-table.ts";
-import type { RateLimiter } from "../access/rate-limiter.ts";
-import { costOf } from "../access/request-cost.ts";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import { costlyRead, isCostly } from "../costly-reads/costly-reads.ts";
 import type { CostlyRead, CostlyRouteId, MadeRead } from "../costly-reads/costly-reads.ts";
@@ -31,6 +25,8 @@ import { revokeClaimAnchor, revokeGrantAnchor } from "../routes/revoke.ts";
 import { getCheckpoint, getEntries, getTile } from "../routes/tiles.ts";
 import { verifyEventAnchor } from "../routes/verify-events.ts";
 import { verifyClaimAnchor } from "../routes/verify-records.ts";
+import { accountOf, crossOriginHeaders } from "./account.ts";
+import type { Account, AccountDependencies } from "./account.ts";
 import { Exchange } from "./exchange.ts";
 import type { ExchangeDependencies, NamedRoute } from "./exchange.ts";
 import { readJsonBody } from "./json-body.ts";
@@ -67,10 +63,8 @@ const HANDLERS: Readonly<Record<Exclude<RouteId, CostlyRouteId>, Handler>> = {
   getDocsAsset,
 };
 
-export interface AppDependencies extends HandlerDependencies, ExchangeDependencies {
-  readonly keys: KeyTable;
-  readonly limiter: RateLimiter;
-  readonly admission: Admission;
+export interface AppDependencies extends HandlerDependencies, ExchangeDependencies, AccountDependencies {
+  readonly keys: AccountDependencies["keys"];
   /** Makes a costly read off the event loop, where it delays no other request. */
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
 }
@@ -144,11 +138,13 @@ async function madeCostly(
 async function handled(
   request: HandlerRequest,
   { id }: NamedRoute,
+  { reads, run }: Account,
   dependencies: AppDependencies,
 ): Promise<MadeAnswer> {
+  const own = reads === dependencies.reads ? dependencies : { ...dependencies, reads };
   const made = isCostly(id)
     ? await madeCostly(id, request, dependencies)
-    : madeAnswer(await HANDLERS[id](request, dependencies));
+    : madeAnswer(await run(() => HANDLERS[id](request, own)));
   request.spend({ answerBytes: made.body.length });
   return made;
 }
@@ -165,7 +161,8 @@ export interface RoutedRequest {
 /** Serves a request, however its route was found. */
 export function serveRoute(routed: RoutedRequest, dependencies: AppDependencies): void {
   const { route, request, response } = routed;
-  const exchange = new Exchange(request, response, route, dependencies);
+  const headers = crossOriginHeaders(route, dependencies.openLog);
+  const exchange = new Exchange(request, response, route, dependencies, headers);
   // It never rejects: any error becomes the answer.
   void exchange.run(() => answer(routed, exchange, dependencies));
 }
@@ -180,10 +177,10 @@ async function answer(
   const waitSeconds = preferences?.waitSeconds ?? null;
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
-  const caller = await callerAt(route, request, deadline, dependencies);
+  const account = await accountOf({ route, request, response }, deadline, dependencies);
+  const { caller, isVisit, spend } = account;
   exchange.caller = caller;
   if (isCostly(route.id) && caller !== null) dependencies.admission.assertCostlyRoom(caller);
-  const spend = spenderOf(caller, dependencies);
   const body = await bodyOf(route, request, response, { caller, spend, admission: dependencies.admission });
   const search = searchOf(request);
   assertQuery(route, search);
@@ -192,6 +189,7 @@ async function answer(
     route,
     call: exchange.call,
     caller,
+    isVisit,
     deadline,
     pathParameters,
     search,
@@ -203,28 +201,11 @@ async function answer(
     spend,
   };
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { ...exchange.headers };
   if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
-  const made = await handled(handlerRequest, route, dependencies);
-  if (caller !== null) dependencies.admission.count(response, caller, made.body.length);
+  const made = await handled(handlerRequest, route, account, dependencies);
+  account.count(made.body.length);
   sendBytes(response, exchange.call.requestId, { ...made, headers: { ...headers, ...made.headers } });
-}
-
-/** The cost is charged to the key. */
-function spenderOf(caller: Caller | null, { limiter }: AppDependencies): HandlerRequest["spend"] {
-  return (work) => {
-    if (caller !== null) limiter.charge(caller.credential.keyId, costOf(work));
-  };
-}
-
-async function callerAt(
-  route: Route,
-  request: IncomingMessage,
-  deadline: Deadline,
-  dependencies: AppDependencies,
-): Promise<Caller | null> {
-  if (route.scopes !== null) return authenticate(request, route.scopes, deadline, dependencies);
-  return route.tellsReadersMore ? readerOf(request, dependencies.keys) : null;
 }
 
 function headerText(request: IncomingMessage, name: string): string | undefined {

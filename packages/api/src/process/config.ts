@@ -1,11 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { DEFAULT_LIMIT_SETTINGS, LIMITS } from "@event-anchoring/api-contract";
+import { DEFAULT_LIMIT_SETTINGS, DEFAULT_PUBLIC_RATES, LIMITS } from "@event-anchoring/api-contract";
 import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
-import { DEFAULT_CONNECTION_RULES, parseNetwork } from "../http/connections.ts";
+import { parseNetwork } from "../access/addresses.ts";
+import type { PublicRates } from "../access/public-log.ts";
+import { DEFAULT_CONNECTION_RULES } from "../http/connections.ts";
 import type { ConnectionRules } from "../http/connections.ts";
 
 const address = z.strictObject({ host: z.string().min(1), port: z.number().int().min(0).max(65_535) });
@@ -14,6 +16,16 @@ const hex32 = z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits are e
 const network = z
   .string()
   .refine((text) => parseNetwork(text) !== null, "an address, or a network such as 10.0.0.0/8, is expected");
+
+const rate = z.int().min(1).max(LIMITS.unsigned32Max);
+
+const limits = z.strictObject({
+  key_requests_per_second: rate.nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
+  address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
+  /** Of a public log: tokens of one address without a key, and of all of them. */
+  public_address_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.addressRequestsPerSecond),
+  public_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.requestsPerSecond),
+});
 
 const configSchema = z.strictObject({
   node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -, a letter first, are expected"),
@@ -35,20 +47,9 @@ const configSchema = z.strictObject({
   access_log: z.enum(["none", "problems", "all"]).default("none"),
   /** Gateways and load balancers: many clients have their address. */
   proxies: z.array(network).default([]),
-  limits: z
-    .strictObject({
-      key_requests_per_second: z
-        .int()
-        .min(1)
-        .max(LIMITS.unsigned32Max)
-        .nullable()
-        .default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
-      address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
-    })
-    .default({
-      key_requests_per_second: DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond,
-      address_connections: DEFAULT_CONNECTION_RULES.perAddressMax,
-    }),
+  /** Whether checkpoints, tiles, receipts and trust roots are shown to anybody. */
+  public_log: z.boolean().default(false),
+  limits: limits.default(limits.parse({})),
 });
 
 /** The settings of an api process: `docs/operating/configuration.md`. */
@@ -69,6 +70,8 @@ export interface ApiConfig {
   readonly accessLog: "none" | "problems" | "all";
   readonly keyRequestsPerSecond: number | null;
   readonly connections: ConnectionRules;
+  /** null: the log is not public. */
+  readonly publicRates: PublicRates | null;
 }
 
 function readText(path: string): string {
@@ -110,5 +113,11 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
     accessLog: config.access_log,
     keyRequestsPerSecond: config.limits.key_requests_per_second,
     connections: { perAddressMax: config.limits.address_connections, proxies: config.proxies },
+    publicRates: config.public_log
+      ? {
+          addressRequestsPerSecond: config.limits.public_address_requests_per_second,
+          requestsPerSecond: config.limits.public_requests_per_second,
+        }
+      : null,
   };
 }

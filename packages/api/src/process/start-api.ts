@@ -5,19 +5,23 @@ import type { CallerKey } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { systemClock } from "@event-anchoring/telemetry";
 import type { Tracer, Logger } from "@event-anchoring/telemetry";
+import { Proxies } from "../access/addresses.ts";
 import { Admission } from "../access/admission.ts";
 import { KeyTable } from "../access/key-table.ts";
+import { PublicLog } from "../access/public-log.ts";
 import { RateLimiter } from "../access/rate-limiter.ts";
 import { ControlPlaneClient } from "../control-plane/control-plane-client.ts";
 import { StoppedNode } from "../control-plane/stopped-node.ts";
 import type { ReadingSettings } from "../costly-reads/reading-messages.ts";
 import { ReadingThread } from "../costly-reads/reading-thread.ts";
+import type { OpenLog } from "../http/account.ts";
 import { ApiMetrics } from "../http/api-metrics.ts";
 import { createApp } from "../http/app.ts";
 import { ListenerTls } from "../http/listener-tls.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { createApiServer } from "../http/server.ts";
 import { NodeReads } from "../reading/node-reads.ts";
+import type { OpenableReads } from "../reading/node-reads.ts";
 import { TrustRootReader } from "../reading/trust-root-reader.ts";
 import { NodeProbe } from "../routes/node-probe.ts";
 import type { ApiConfig } from "./config.ts";
@@ -27,6 +31,8 @@ import { SERVICE_VERSION } from "./service-version.ts";
 const READ_CONNECTIONS_MAX = 4;
 /** A pool of its own for what /readyz waits for: costly reads may keep all the others busy. */
 const VITAL_CONNECTIONS_MAX = 1;
+/** Another one, for what is read without a key: however much that is, it keeps no request with a key waiting. */
+const VISIT_CONNECTIONS_MAX = 1;
 /** How long loading the key table may take: as long as a table may be used. */
 const KEY_TIMEOUT_MS = 1000;
 /** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
@@ -85,6 +91,10 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
   const onError = (cause: Error): void => logger.warn("lost an idle database connection", { err: cause });
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
   const vitalReads = NodeReads.of({ url: config.databaseUrl, max: VITAL_CONNECTIONS_MAX, onError }, logger);
+  const visitReads =
+    config.publicRates === null
+      ? null
+      : NodeReads.of({ url: config.databaseUrl, max: VISIT_CONNECTIONS_MAX, onError }, logger);
   const { reason: stoppedReason } = new StoppedNode(dirname(config.controlSocket), systemClock);
   const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer, stoppedReason });
   const metrics = new ApiMetrics({
@@ -101,14 +111,28 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
   const start = (): void => {
     reads.start();
     vitalReads.start();
+    visitReads?.start();
     controlPlane.start();
     readingThread.start();
   };
   const close = async (): Promise<void> => {
     controlPlane.close();
-    await Promise.all([reads.close(), vitalReads.close(), readingThread.close()]);
+    await Promise.all([reads.close(), vitalReads.close(), visitReads?.close(), readingThread.close()]);
   };
-  return { reads, controlPlane, metrics, probe, keys, readingThread, start, close };
+  return { reads, visitReads, controlPlane, metrics, probe, keys, readingThread, start, close };
+}
+
+/** null: the log is not public. What that means is logged, for whoever has set it. */
+function openLogOf(
+  { publicRates: rates, connections }: ApiConfig,
+  reads: OpenableReads | null,
+  logger: Logger,
+): OpenLog | null {
+  if (rates === null || reads === null) return null;
+  const shown = "checkpoints, tiles, receipts and trust roots, and so the names of operators and witnesses";
+  const warning = "the hash of something guessable can be guessed";
+  logger.warn("the log is public", { without_a_key: shown, warning });
+  return { publicLog: new PublicLog({ rates, proxies: new Proxies(connections.proxies), clock: systemClock }), reads };
 }
 
 /**
@@ -119,7 +143,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);
   const node = connectNode(config, logger, tracer, tls);
-  const { reads, controlPlane, metrics, probe, keys, readingThread } = node;
+  const { reads, visitReads, controlPlane, metrics, probe, keys, readingThread } = node;
   let isStopping = false;
   const app = createApp({
     controlPlane,
@@ -137,7 +161,12 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     admission: new Admission(),
     makeCostlyRead: (read) => readingThread.make(read),
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
-    limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
+    openLog: openLogOf(config, visitReads, logger),
+    limits: {
+      keyRequestsPerSecond: config.keyRequestsPerSecond,
+      publicAddressRequestsPerSecond: config.publicRates?.addressRequestsPerSecond ?? null,
+      publicRequestsPerSecond: config.publicRates?.requestsPerSecond ?? null,
+    },
     isStopping: () => isStopping,
     node: {
       nodeId: config.nodeId,

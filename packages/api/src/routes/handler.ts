@@ -43,8 +43,10 @@ export interface HandlerRequest {
   readonly route: Route;
   /** Its id, and its span if it is traced: passed on with every write. */
   readonly call: CallContext;
-  /** null on public routes. */
+  /** null on public routes, and of visits. */
   readonly caller: Caller | null;
+  /** Whether it came without a key to a route that a public log opens: the answer is for everybody. */
+  readonly isVisit: boolean;
   readonly deadline: Deadline;
   /** The raw text of path parameters, as the router decoded it. Attacker-controlled. */
   readonly pathParameters: Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@ import type { TrustRootAnswer } from "@event-anchoring/api-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { SignedTrustRoot } from "@event-anchoring/protocol";
 import { ConsistentRead } from "../reading/consistent-read.ts";
+import { cacheHeaders } from "./cache-rules.ts";
 import type { Handler } from "./handler.ts";
 
 /** GET /v1/limits */
@@ -22,5 +23,5 @@ export const getTrustRoot: Handler = async (request, dependencies) => {
   const read = await ConsistentRead.begin(dependencies, "none", request.deadline);
   const { versions, newest } = await dependencies.trustRoots.chain(read);
   const json: TrustRootAnswer = { ...versionJson(newest), chain: versions.map(versionJson) };
-  return { status: 200, json };
+  return { status: 200, json, headers: cacheHeaders("trustRoot", request) };
 };

@@ -18,6 +18,7 @@ import { ConsistentRead } from "../reading/consistent-read.ts";
 import { loadStates } from "../reading/load-records.ts";
 import { Deadline } from "../request/deadline.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
+import { cacheHeaders } from "./cache-rules.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 
@@ -229,12 +230,20 @@ export const getEventAnchor: Handler = async (request, dependencies) => {
   return { status: 200, json };
 };
 
-/** GET /v1/event-anchors/{anchor_id}/receipt: JSON, or the canonical C2SP tlog-proof for `Accept: text/plain`. */
+/**
+ * GET /v1/event-anchors/{anchor_id}/receipt: JSON, or the canonical C2SP tlog-proof for `Accept: text/plain`. To a
+ * visitor there is nothing but what a certificate covers.
+ */
 export const getReceipt: Handler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
-  const found = (await readProvedAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));
-  if (found === undefined) throw problemError("anchor_not_found");
-  if (found.proved === null) throw problemError("origin_lost");
-  if (request.prefersText) return { status: 200, text: formatProof(found.proved.receipt) };
-  return { status: 200, json: found.receipt };
+  const { sha256 } = dependencies.crypto;
+  const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
+  const [anchor] = await loadAnchors(read, [anchorId]);
+  if (anchor === undefined) throw problemError("anchor_not_found");
+  const [proved = null] = await proveAnchors(read, [anchor], sha256);
+  if (proved === null && request.isVisit) throw problemError("anchor_not_found");
+  const { receipt, certificate } = await assertProved(read, anchor, proved);
+  const headers = cacheHeaders("receipt", request);
+  if (request.prefersText) return { status: 200, headers, text: formatProof(receipt) };
+  return { status: 200, headers, json: receiptAnswer(receipt, certificate, sha256) };
 };

@@ -8,11 +8,10 @@ import { RefusedError } from "../control-plane/control-plane.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
 import type { Deadline } from "../request/deadline.ts";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
-import type { Handler, HandlerAnswer, HandlerDependencies } from "./handler.ts";
+import { cacheHeaders } from "./cache-rules.ts";
+import type { Handler, HandlerAnswer, HandlerDependencies, HandlerRequest } from "./handler.ts";
 
 const LENGTH_BYTES = 2;
-/** Not for shared caches: every request must be authorised. */
-const FOR_GOOD = { "Cache-Control": "private, max-age=31536000, immutable" };
 
 /** @throws ProblemError `origin_unknown` */
 async function assertOrigin(read: ConsistentRead, origin: OriginFingerprint): Promise<void> {
@@ -31,7 +30,7 @@ export const getCheckpoint: Handler = async (request, dependencies) => {
   if (certificate === null) {
     throw new ProblemError({ code: "no_anchor_yet", detail: "Nothing of this origin is certified yet." });
   }
-  return { status: 200, text: certificate.checkpoint };
+  return { status: 200, text: certificate.checkpoint, headers: cacheHeaders("checkpoint", request) };
 };
 
 /** The tree size that contains the whole tile. */
@@ -58,9 +57,9 @@ async function assertCertified(tile: TilePath, deadline: Deadline, dependencies:
   throw new ProblemError({ code: "tile_not_found", detail });
 }
 
-function tileAnswer({ width }: TilePath, bytes: Uint8Array): HandlerAnswer {
-  const headers = width === TILE_WIDTH ? { headers: FOR_GOOD } : {};
-  return { status: 200, bytes, mediaType: "application/octet-stream", ...headers };
+function tileAnswer(request: HandlerRequest, { width }: TilePath, bytes: Uint8Array): HandlerAnswer {
+  const headers = cacheHeaders(width === TILE_WIDTH ? "fullTile" : "partialTile", request);
+  return { status: 200, bytes, mediaType: "application/octet-stream", headers };
 }
 
 /** GET /v1/origins/{origin_fingerprint}/tile/{level}/{index} */
@@ -69,7 +68,7 @@ export const getTile: Handler = async (request, dependencies) => {
   await assertCertified(tile, request.deadline, dependencies);
   const tables = await dependencies.reads.opened();
   const { hashes } = await tables.tileHashes(tile.originFingerprint, tile);
-  return tileAnswer(tile, hashes);
+  return tileAnswer(request, tile, hashes);
 };
 
 /** Each leaf after its length as u16, big-endian. */
@@ -91,5 +90,5 @@ export const getEntries: Handler = async (request, dependencies) => {
   const { anchors } = await tables.anchorsOfOrigin(tile.originFingerprint, first, tile.width, "ascending");
   const isWhole = anchors.length === tile.width && anchors.every(({ depth }, at) => depth === first + at);
   if (!isWhole) throw new RefusedError("unavailable", `leaves ${first} to ${first + tile.width} are not in the tables`);
-  return tileAnswer(tile, entryBundle(anchors));
+  return tileAnswer(request, tile, entryBundle(anchors));
 };

@@ -193,3 +193,5 @@ class Limits:
     attribute_type_max: int
     delegation_depth_max: int
     key_requests_per_second: Optional[int] = None
+    public_address_requests_per_second: Optional[int] = None
+    public_requests_per_second: Optional[int] = None
