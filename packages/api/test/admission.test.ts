@@ -26,6 +26,7 @@ class Gate {
       return node.read(origins);
     },
     readLatest: (origin) => node.readLatest(origin),
+    awaitHead: (...asked) => node.awaitHead(...asked),
     apiKeys: () => node.apiKeys(),
     status: () => node.status(),
     metrics: () => node.metrics(),

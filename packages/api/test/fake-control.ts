@@ -72,6 +72,10 @@ export class FakeControl {
         return { type: "api_keys", requestId, keys: await node.apiKeys() };
       case "read_latest":
         return { type: "ready_to_read", requestId, ...(await node.readLatest(request.origin)) };
+      case "await_head": {
+        const { origin, afterSize, remainingMs } = request;
+        return { type: "ready_to_read", requestId, ...(await node.awaitHead(origin, afterSize, remainingMs)) };
+      }
       case "status":
         return { type: "status", requestId, status: await node.status() };
       case "metrics":

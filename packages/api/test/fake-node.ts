@@ -44,6 +44,8 @@ export class FakeNode implements ControlPlane {
   /** Sizes beyond which an origin, by the hex of its fingerprint, is certified no more. */
   readonly certifiedUpTo = new Map<string, number>();
   acceptedMs = START_MS;
+  /** Between two looks for a head that is awaited. */
+  headPauseMs = 5;
   /** Asking for the table of keys fails with it. */
   keysFailure: RefusedError | null = null;
   onKeysRead: () => void = () => undefined;
@@ -213,6 +215,25 @@ export class FakeNode implements ControlPlane {
     const [certificate] = ready.certificates;
     const latest = this.remembersLatest && certificate !== undefined ? this.#latestUnder(certificate) : null;
     return { ...ready, latest };
+  }
+
+  /** How often somebody asked for a head. */
+  headsAsked = 0;
+
+  /** Looks every few milliseconds, as a session does four times a second. */
+  async awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
+    this.headsAsked += 1;
+    const endMs = performance.now() + remainingMs;
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, this.headPauseMs));
+      if (this.refusal !== null) throw this.refusal;
+      const size = this.certifiedUpTo.get(bytesToHex(origin)) ?? this.state.origins.get(bytesToHex(origin))?.tree.size;
+      const isNews = this.isCertifying && size !== undefined && size > afterSize;
+      if (!isNews && performance.now() < endMs) continue;
+      const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;
+      const certificates = isNews ? [this.certificateOf(origin, size)] : [];
+      return { readIndex: this.state.appliedIndex, certificates, trustRootVersion, latest: null };
+    }
   }
 
   /** The same object as long as it is true. Of a claim or a grant there is none. */

@@ -123,6 +123,7 @@ describe("every answer", () => {
         submit: () => Promise.reject(new Error("secret detail at /srv/somewhere.ts:12")),
         read: () => node.read("none"),
         readLatest: () => node.read("none"),
+        awaitHead: () => node.read("none"),
         apiKeys: () => node.apiKeys(),
         status: () => node.status(),
         metrics: () => node.metrics(),

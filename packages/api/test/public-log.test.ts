@@ -259,6 +259,7 @@ class HeldReads {
       return node.read(origins);
     },
     readLatest: (origin) => node.readLatest(origin),
+    awaitHead: (...asked) => node.awaitHead(...asked),
     apiKeys: () => node.apiKeys(),
     status: () => node.status(),
     metrics: () => node.metrics(),

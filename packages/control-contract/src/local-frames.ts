@@ -31,6 +31,8 @@ export type Finality = "certified" | "committed";
  *   remaining time; no response comes later than that plus 250 ms.
  * - `read`: asks for a read index, and for the certificate rule for `origins`.
  * - `read_latest`: the same for one origin, and for the last leaf under its certificate, if it is in memory.
+ * - `await_head`: asks for a certificate of one origin above a size, as soon as there is one. Not linearizable: it is
+ *   the newest that this node holds, once its tables hold the leaves. Answered without one if none comes in time.
  * - `api_keys`: asks for the key table as of a read index.
  * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
  *   database until the connection ends, STATE_HELD_MS at most.
@@ -62,12 +64,28 @@ export type LocalRequest =
       readonly remainingMs: number;
       readonly origin: OriginFingerprint;
     }
+  | {
+      readonly type: "await_head";
+      readonly requestId: number;
+      readonly remainingMs: number;
+      readonly origin: OriginFingerprint;
+      readonly afterSize: number;
+    }
   | { readonly type: "api_keys"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "hold_state"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
-const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4, hold_state: 5, read_latest: 6, api_keys: 7 } as const;
+const REQUEST = {
+  submit: 1,
+  read: 2,
+  status: 3,
+  metrics: 4,
+  hold_state: 5,
+  read_latest: 6,
+  api_keys: 7,
+  await_head: 8,
+} as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 
 /** The body of a request frame. @throws RangeError if a value is out of its range */
@@ -87,6 +105,9 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
       break;
     case "read_latest":
       writer.u32(request.remainingMs).bytes(request.origin, 32);
+      break;
+    case "await_head":
+      writer.u32(request.remainingMs).bytes(request.origin, 32).u64(request.afterSize);
       break;
     case "api_keys":
     case "hold_state":
@@ -127,6 +148,11 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
     case REQUEST.read_latest: {
       const remainingMs = reader.u32();
       return { type: "read_latest", requestId, remainingMs, origin: toOriginFingerprint(reader.bytes(32)) };
+    }
+    case REQUEST.await_head: {
+      const remainingMs = reader.u32();
+      const origin = toOriginFingerprint(reader.bytes(32));
+      return { type: "await_head", requestId, remainingMs, origin, afterSize: reader.u64() };
     }
     case REQUEST.api_keys:
       return { type: "api_keys", requestId, remainingMs: reader.u32() };

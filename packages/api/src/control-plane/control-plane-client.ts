@@ -135,6 +135,12 @@ export class ControlPlaneClient implements ControlPlane {
     return response;
   }
 
+  async awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
+    const response = await this.#ask({ type: "await_head", remainingMs, origin, afterSize }, remainingMs);
+    if (response.type !== "ready_to_read") throw this.#unexpected(response);
+    return response;
+  }
+
   async apiKeys(remainingMs: number): Promise<readonly CallerKey[]> {
     const response = await this.#ask({ type: "api_keys", remainingMs }, remainingMs);
     if (response.type !== "api_keys") throw this.#unexpected(response);

@@ -52,6 +52,12 @@ export interface ControlPlane {
   submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
   readLatest(origin: OriginFingerprint, remainingMs: number): Promise<ReadyToRead>;
+  /**
+   * The newest certificate of an origin that this node holds, as soon as it is above a size: in `certificates`, which
+   * is empty if there is none in time. Not linearizable. Asked at once again, it is answered 250 ms later at the
+   * earliest.
+   */
+  awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead>;
   /** The whole key table as of a read index that was asked for after the call. The same object until it changes. */
   apiKeys(remainingMs: number): Promise<readonly CallerKey[]>;
   status(remainingMs: number): Promise<NodeStatus>;

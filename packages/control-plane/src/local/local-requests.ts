@@ -66,6 +66,9 @@ function requestHandler(options: LocalRequestsOptions, mayPropose: (command: Com
       case "read_latest":
         read(options, { ...request, origins: [request.origin], wantsLatest: true }, respond);
         break;
+      case "await_head":
+        awaitHead(options, request, respond);
+        break;
       case "api_keys":
         readKeys(options, request, respond);
         break;
@@ -191,6 +194,25 @@ function read(
   session.read({
     origins,
     wantsLatest,
+    deadlineMs: clock.monotonicMs() + remainingMs,
+    respond: (answer) => respond({ ...answer, requestId }),
+  });
+}
+
+function awaitHead(
+  { clock, node }: LocalRequestsOptions,
+  request: Extract<LocalRequest, { type: "await_head" }>,
+  respond: Respond,
+): void {
+  const { requestId, origin, afterSize, remainingMs } = request;
+  const { session } = node;
+  if (session === null) {
+    respond(refused(requestId, notServing(node), "this node is not serving"));
+    return;
+  }
+  session.awaitHead({
+    origin,
+    afterSize,
     deadlineMs: clock.monotonicMs() + remainingMs,
     respond: (answer) => respond({ ...answer, requestId }),
   });

@@ -1,6 +1,7 @@
 import type { PeerCosignature } from "@event-anchoring/control-contract";
 import type { Certificate } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
+import { AwaitedHeads } from "../certification/awaited-heads.ts";
 import { CertificateThinning } from "../certification/certificate-thinning.ts";
 import { CosignatureExchange } from "../certification/cosignature-exchange.ts";
 import { Certifier } from "../certification/certifier.ts";
@@ -37,6 +38,7 @@ export class Certifying {
   readonly contradictions: Contradictions;
   readonly lastLeaves: LastLeaves;
   readonly reads: LinearizableReads;
+  readonly heads: AwaitedHeads;
   readonly states: SignedStates;
   readonly thinning: CertificateThinning;
   readonly #options: SessionOptions;
@@ -75,6 +77,13 @@ export class Certifying {
       hasLeader: () => consensus.hasLeader(),
       tables: consensus.tables,
     });
+    this.heads = new AwaitedHeads({
+      clock: environment.clock,
+      certifier: this.certifier,
+      comparison: this.contradictions.comparison,
+      tables: consensus.tables,
+      trustRootVersion: () => state.trustRootChain?.newest.trustRoot.version ?? 0,
+    });
     this.thinning = new CertificateThinning({
       rows: options.certificateRows,
       kept: options.certificatesKept,
@@ -103,6 +112,7 @@ export class Certifying {
   look(): void {
     this.exchange.tellAll();
     this.certifier.certifyNewest();
+    this.heads.look();
     const nowMs = this.#options.environment.clock.monotonicMs();
     if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {
       this.#evidenceMs = nowMs;
@@ -127,6 +137,7 @@ export class Certifying {
   close(): void {
     this.contradictions.comparison.close();
     this.reads.close();
+    this.heads.close();
     this.certifier.close();
     this.states.close();
   }

@@ -1,6 +1,7 @@
 import type { Hello, HelloRefusal, HelloVerdict, OwnWord, PeerFrame } from "@event-anchoring/control-contract";
 import { type LedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
+import type { HeadRequest } from "../certification/awaited-heads.ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
 import type { ReadRequest } from "../certification/linearizable-reads.ts";
 import { Members } from "../membership/members.ts";
@@ -105,6 +106,11 @@ export class Session implements SessionParts {
   read(request: ReadRequest): void {
     this.#sweepSoon();
     this.certifying.reads.read(request);
+  }
+
+  /** The next head of an origin, for those who follow it. */
+  awaitHead(request: HeadRequest): void {
+    this.certifying.heads.await(request);
   }
 
   /** Has every node sign the state after an entry, and holds this node's tables as they are there. */
