@@ -15,7 +15,7 @@ beforeEach(async () => {
 const event = (seed: number): Command => eventCommand(ORIGIN, seed);
 
 describe("a cosignature", () => {
-  test("is no end of looking: a third node that differs is noticed", async () => {
+  test("that comes late, or is not needed, is compared too: a third node that differs is noticed", async () => {
     for (const each of [a, b]) each.apply(event(1));
     c.apply(event(99));
     await settle();
