@@ -154,6 +154,16 @@ describe("events", () => {
     const done = feed();
     await settle();
     expect(index).toBe(9);
+    const first = writing;
+    writing = deferred();
+    first.resolve();
+    await settle();
+    // A transaction has made room for its own leaves, while the rest of what was decided is still being written.
+    expect(transactions).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect([index, lane.writtenIndex]).toEqual([11, 2]);
     writing.resolve();
     await done;
     expect(lane.writtenIndex).toBeGreaterThan(8);

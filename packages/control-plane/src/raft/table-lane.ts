@@ -47,7 +47,6 @@ interface WaitingEntry {
 }
 
 interface Flush {
-  /** The newest entry that was decided then. */
   readonly index: RaftIndex;
   readonly resolve: () => void;
   readonly reject: (cause: Error) => void;
@@ -130,8 +129,8 @@ export class TableLane implements ApplyTarget {
       if (this.#leaves >= LEAVES_DUE || decision.index <= this.#dueIndex) this.writeUpTo(decision.index);
       else this.#startTimer();
     }
-    const isFull = this.#leaves >= LEAVES_MAX || this.#decidedIndex - this.#writtenIndex >= ENTRIES_MAX;
-    if (!entry.isPatient || isFull) await this.flush();
+    if (!entry.isPatient) await this.#written(decision.index);
+    while (this.#isFull()) await this.#written(this.#writtenIndex + 1);
     return { stateRoot: this.#stateRoot };
   }
 
@@ -146,13 +145,7 @@ export class TableLane implements ApplyTarget {
    * @throws StoreError; the session is over
    */
   async flush(): Promise<void> {
-    const index = this.#decidedIndex;
-    if (index <= this.#writtenIndex) return;
-    if (this.#ended !== null) throw this.#ended;
-    await new Promise<void>((resolve, reject) => {
-      this.#flushes.push({ index, resolve, reject });
-      this.writeUpTo(index);
-    });
+    await this.#written(this.#decidedIndex);
   }
 
   /** Nothing further is written. What waits is decided again from the log. */
@@ -163,6 +156,20 @@ export class TableLane implements ApplyTarget {
   /** After `stop`: resolves when the transaction that was under way has ended. */
   async drained(): Promise<void> {
     await this.#writing;
+  }
+
+  #isFull(): boolean {
+    return this.#leaves >= LEAVES_MAX || this.#decidedIndex - this.#writtenIndex >= ENTRIES_MAX;
+  }
+
+  /** Resolves when the tables hold every entry up to this one, which is decided. @throws StoreError */
+  async #written(index: RaftIndex): Promise<void> {
+    if (index <= this.#writtenIndex) return;
+    if (this.#ended !== null) throw this.#ended;
+    await new Promise<void>((resolve, reject) => {
+      this.#flushes.push({ index, resolve, reject });
+      this.writeUpTo(index);
+    });
   }
 
   #startTimer(): void {
