@@ -60,25 +60,47 @@ function subtreeOf(slot: StateSlot, sha256: Sha256): StateSubtree | null {
   return { hash: stateLeafHash(slot.leaf, sha256), isLeaf: true };
 }
 
-/** The subtrees of one binary level of a page: 16 of the slots themselves, then 8, 4, 2 and 1. */
-function halved(subtrees: readonly (StateSubtree | null)[], sha256: Sha256): (StateSubtree | null)[] {
-  const joined: (StateSubtree | null)[] = [];
-  for (let at = 0; at < subtrees.length; at += 2) {
-    joined.push(joinStateSubtrees(subtrees[at] ?? null, subtrees[at + 1] ?? null, sha256));
-  }
-  return joined;
+/** The subtrees of a page as a heap: the whole page at 1, the halves of n at 2n and 2n + 1, the slots from 16 on. */
+type Subtrees = readonly (StateSubtree | null)[];
+
+/**
+ * Of pages near the root, which every entry changes: with them a changed slot costs five hashes, and not thirty-one.
+ * Deeper pages have few keys, and would take memory.
+ */
+const KNOWN = new WeakMap<StatePage, Subtrees>();
+const KNOWN_PREFIX_MAX = 2;
+
+function subtreesOf(page: StatePage, sha256: Sha256): Subtrees {
+  const known = KNOWN.get(page);
+  if (known !== undefined) return known;
+  const subtrees: (StateSubtree | null)[] = Array.from({ length: SLOTS }, () => null);
+  for (const slot of page) subtrees.push(subtreeOf(slot, sha256));
+  for (let at = SLOTS - 1; at > 0; at--) subtrees[at] = joinedAt(subtrees, at, sha256);
+  return subtrees;
 }
 
-/** The subtree below a page. */
-function pageSubtree(page: StatePage, sha256: Sha256): StateSubtree | null {
-  let subtrees = page.map((slot) => subtreeOf(slot, sha256));
-  while (subtrees.length > 1) subtrees = halved(subtrees, sha256);
-  return subtrees[0] ?? null;
+/** The page that was `before` with other slots at these digits. */
+function subtreesAfter(before: Subtrees, page: StatePage, digits: Iterable<number>, sha256: Sha256): Subtrees {
+  const subtrees = [...before];
+  let changed = new Set<number>();
+  for (const digit of digits) {
+    subtrees[SLOTS + digit] = subtreeOf(page[digit] ?? null, sha256);
+    changed.add((SLOTS + digit) >> 1);
+  }
+  while (!changed.has(0)) {
+    for (const at of changed) subtrees[at] = joinedAt(subtrees, at, sha256);
+    changed = new Set([...changed].map((at) => at >> 1));
+  }
+  return subtrees;
+}
+
+function joinedAt(subtrees: Subtrees, at: number, sha256: Sha256): StateSubtree | null {
+  return joinStateSubtrees(subtrees[2 * at] ?? null, subtrees[2 * at + 1] ?? null, sha256);
 }
 
 /** Root hash of the tree whose first page this is. */
 export function stateRootOf(rootPage: StatePage, sha256: Sha256): Uint8Array {
-  return pageSubtree(rootPage, sha256)?.hash ?? EMPTY_STATE_ROOT;
+  return subtreesOf(rootPage, sha256)[1]?.hash ?? EMPTY_STATE_ROOT;
 }
 
 function digitAt(hex: string, at: number): number {
@@ -115,6 +137,8 @@ class TreeDraft {
       slots[digit] = this.#slotAfter(`${prefix}${digit.toString(16)}`, slots[digit] ?? null, below);
     }
     this.changed.set(prefix, slots);
+    if (prefix.length > KNOWN_PREFIX_MAX || this.missing.length > 0) return slots;
+    KNOWN.set(slots, subtreesAfter(subtreesOf(page, this.#sha256), slots, bySlot.keys(), this.#sha256));
     return slots;
   }
 
@@ -135,7 +159,7 @@ class TreeDraft {
   }
 
   #pageSlot(page: StatePage): StateSlot {
-    return { kind: "page", hash: pageSubtree(page, this.#sha256)?.hash ?? ZERO_32 };
+    return { kind: "page", hash: subtreesOf(page, this.#sha256)[1]?.hash ?? ZERO_32 };
   }
 }
 
@@ -162,18 +186,14 @@ export function updateStateTree(pages: StatePages, leaves: readonly StateLeaf[],
 
 /** Halves of a page that the path to a slot does not take, from the top on, and where the path ends within the page. */
 function pathInPage(page: StatePage, key: Uint8Array, fromBit: number, sha256: Sha256): Uint8Array[] {
-  const levels: (StateSubtree | null)[][] = [page.map((slot) => subtreeOf(slot, sha256))];
-  for (let level = levels[0]; level !== undefined && level.length > 1; level = levels.at(-1)) {
-    levels.push(halved(level, sha256));
-  }
+  const subtrees = subtreesOf(page, sha256);
   const siblings: Uint8Array[] = [];
-  let place = 0;
+  let at = 1;
   for (let depth = 0; depth < LEVELS; depth++) {
-    const here = levels[LEVELS - depth]?.[place] ?? null;
+    const here = subtrees[at] ?? null;
     if (here === null || here.isLeaf) return siblings;
-    const bit = stateKeyBit(key, fromBit + depth);
-    place = place * 2 + bit;
-    siblings.push(levels[LEVELS - depth - 1]?.[place ^ 1]?.hash ?? ZERO_32);
+    at = 2 * at + stateKeyBit(key, fromBit + depth);
+    siblings.push(subtrees[at ^ 1]?.hash ?? ZERO_32);
   }
   return siblings;
 }
