@@ -25,7 +25,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   api: ["protocol", "node-crypto", "records", "ledger", "store", "api-contract", "control-contract", "telemetry"],
   provision: ["protocol", "node-crypto", "control-contract"],
-  explorer: ["protocol", "records", "bundle", "verdicts"],
+  explorer: ["protocol", "records", "bundle", "sdk-typescript", "verdicts"],
   "sdk-typescript": ["protocol", "bundle", "api-contract"],
   cli: [
     "protocol",

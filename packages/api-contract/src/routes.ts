@@ -56,10 +56,11 @@ const PUBLIC_ROUTES = [
     method: "GET",
     path: "/",
     tag: "reference",
-    summary: "The proof page: receipts and bundles checked in the browser",
+    summary: "The proof page: receipts and bundles checked, and the log watched, in the browser",
     description:
-      "One HTML file with everything in it. It checks by itself what its reader drops, and sends nothing. Saved, it " +
-      "works without this service. `ETag` begins with the SHA-256 of the file; it comes as gzip to who accepts that.",
+      "One HTML file with everything in it. It checks by itself what its reader drops, and sends that to nobody. " +
+      "With a key it watches this log. Saved, it works without this service. `ETag` begins with the SHA-256 of " +
+      "the file; it comes as gzip to who accepts that.",
     answers: { 200: null, 304: null },
     mediaTypes: ["text/html"],
   }),

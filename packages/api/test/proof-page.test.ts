@@ -62,12 +62,13 @@ describe("the proof page", () => {
     expect(kept.status).toBe(304);
   });
 
-  test("its policy allows its own script and style, and nothing else", async () => {
+  test("its policy allows its own script and style, and requests to this node alone", async () => {
     const { text, headers } = await get("/");
     const [, script = ""] = /<script>([^]*?)<\/script>/u.exec(text) ?? [];
     const [, style = ""] = /<style>([^]*?)<\/style>/u.exec(text) ?? [];
     expect(String(headers["content-security-policy"]).split("; ").toSorted()).toEqual([
       "base-uri 'none'",
+      "connect-src 'self'",
       "default-src 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",

@@ -45,13 +45,26 @@ const PARTS = {
       : null,
 };
 
+/** The SDK verifies with node:crypto, which a browser lacks: here with the cryptography of the page. */
+const CRYPTO = {
+  name: "crypto",
+  enforce: "pre",
+  resolveId: (id, importer) =>
+    id === "./crypto.ts" && importer?.includes("/sdk-typescript/src/")
+      ? resolve(PACKAGE, "src/browse/page-crypto.ts")
+      : null,
+};
+
+const NODE = /^node:/u;
+const OTHER_PACKAGE = /\/packages\/(?!explorer\/)[^/]+\/src\//u;
+
 async function bundle() {
   const { output } = await build({
     configFile: false,
     root: PACKAGE,
     logLevel: "warn",
     mode: "production",
-    plugins: [PARTS],
+    plugins: [PARTS, CRYPTO],
     define: { GLOSSARY: JSON.stringify(readGlossary()) },
     resolve: { conditions: ["source", "module", "browser", "production"] },
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
@@ -60,7 +73,13 @@ async function bundle() {
       target: "es2022",
       modulePreload: false,
       cssCodeSplit: false,
-      rollupOptions: { input: "page", output: { format: "iife" } },
+      rollupOptions: {
+        input: "page",
+        output: { format: "iife" },
+        external: NODE,
+        // The packages beside this one do nothing by being loaded: what is not used of them is left out.
+        treeshake: { moduleSideEffects: (id) => !NODE.test(id) && !OTHER_PACKAGE.test(id) },
+      },
     },
   });
   const script = output.find(({ type }) => type === "chunk");
@@ -68,6 +87,7 @@ async function bundle() {
   if (output.length !== 2 || script === undefined || style === undefined) {
     throw new Error(`one script and one style were expected: ${output.map(({ fileName }) => fileName).join(", ")}`);
   }
+  if (script.imports.length > 0) throw new Error(`a browser has no ${script.imports.join(", ")}`);
   return { script: script.code.trim(), style: String(style.source).trim() };
 }
 
@@ -75,13 +95,14 @@ function sourceHash(text) {
   return `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 }
 
-/** The page runs this one script, and may ask nobody anything. */
+/** The page runs this one script, and may ask the node that it came from; nobody, if it is a file. */
 function policyOf({ script, style }) {
   return [
     "default-src 'none'",
     `script-src ${sourceHash(script)}`,
     `style-src ${sourceHash(style)}`,
     "img-src data:",
+    "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");

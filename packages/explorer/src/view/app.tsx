@@ -1,111 +1,62 @@
-import type { Names } from "@event-anchoring/verdicts";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { judgeAll } from "../check/judge.ts";
-import type { Verdict } from "../check/judge.ts";
+import { useMemo, useState } from "preact/hooks";
 import { parsePin } from "../check/trust.ts";
-import type { Pin } from "../check/trust.ts";
-import { itemOf, readAsFile, withReceipts } from "../given/given-items.ts";
-import type { GivenItem, Offered } from "../given/given-items.ts";
 import { givenOf } from "../given/given.ts";
-import type { Given } from "../given/given.ts";
 import { About } from "./about.tsx";
+import { AlarmList } from "./alarm-list.tsx";
+import { ConnectForm } from "./connect-form.tsx";
 import { DropZone, GivenList } from "./given-files.tsx";
 import { ExpectedFields, PinField } from "./pin-field.tsx";
-import { VerdictCard } from "./verdict-card.tsx";
+import { useWatch } from "./use-watch.ts";
+import { Verdicts, isReadable, useGiven, useVerdicts } from "./verdicts.tsx";
+import { WatchedLog } from "./watched-log.tsx";
 
-/** The things that were given; one that comes again under its name takes the place of the first. */
-function useGiven() {
-  const [items, setItems] = useState<readonly GivenItem[]>([]);
-  const nextId = useRef(0);
-  return {
-    items,
-    add: (offered: readonly Offered[]): void => {
-      const added = offered.map(({ name, bytes }) => {
-        const id = nextId.current++;
-        return itemOf({ name: name ?? `pasted text ${id + 1}`, bytes }, id);
-      });
-      const names = new Set(added.map(({ name }) => name));
-      setItems((before) => withReceipts([...before.filter(({ name }) => !names.has(name)), ...added]));
-    },
-    remove: (id: number): void => setItems((before) => withReceipts(before.filter((item) => item.id !== id))),
-    setIsFile: (id: number, isFile: boolean): void =>
-      setItems((before) => withReceipts(before.map((item) => (item.id === id ? readAsFile(item, isFile) : item)))),
-  };
+const PARTS = {
+  check: {
+    word: "Check",
+    title: "Check what you were sent",
+    lead:
+      "This page checks it by itself, on this machine. What you give it is sent to nobody, so it also works as a " +
+      "file, with the network off.",
+  },
+  browse: {
+    word: "Browse",
+    title: "Watch the log",
+    lead:
+      "This page asks the node that it came from, verifies every head that it shows, and holds it against the one " +
+      "before.",
+  },
+} as const;
+
+type Part = keyof typeof PARTS;
+
+interface PartsProps {
+  readonly part: Part;
+  readonly onPart: (part: Part) => void;
 }
 
-function hashOf(pin: Pin): Uint8Array | null {
-  return pin.state === "given" ? pin.rootThk : null;
-}
-
-/** What is typed to be compared with: nothing, or 64 hex digits. */
-function isReadable(text: string): boolean {
-  return parsePin(text).state !== "malformed";
-}
-
-interface Question {
-  readonly given: readonly Given[];
-  readonly pin: Pin;
-  readonly anchorText: string;
-  readonly hashText: string;
-}
-
-/** Judged after what was typed is on the screen: the page stands still while a large bundle is judged. */
-function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly Verdict[] | null {
-  const [verdicts, setVerdicts] = useState<readonly Verdict[] | null>([]);
-  const pinned = pin.state === "given" ? pin.rootThk.join() : "";
-  useEffect(() => {
-    setVerdicts(null);
-    // Something to compare with that cannot be read must not be passed over.
-    if (!isReadable(anchorText) || !isReadable(hashText)) return undefined;
-    const expected = { anchorId: hashOf(parsePin(anchorText)), eventHash: hashOf(parsePin(hashText)) };
-    const timer = setTimeout(() => setVerdicts(judgeAll(given, pin, expected)), 0);
-    return () => clearTimeout(timer);
-  }, [given, pinned, anchorText, hashText]);
-  return verdicts;
-}
-
-const UNREADABLE = "What you have typed to compare with is not 64 hex digits, so nothing is judged.";
-
-function spokenVerdict(verdicts: readonly Verdict[] | null, isAnswerable: boolean): string {
-  if (!isAnswerable) return UNREADABLE;
-  if (verdicts === null) return "Checking";
-  return verdicts.map(({ name, text }) => `${name}: ${text}`).join(" ");
-}
-
-interface VerdictsProps {
-  readonly items: readonly GivenItem[];
-  readonly verdicts: readonly Verdict[] | null;
-  readonly isAnswerable: boolean;
-  readonly names: Names;
-  /** The files that the names are from; empty: there are no names. */
-  readonly namesFrom: string;
-}
-
-function Verdicts({ items, verdicts, isAnswerable, names, namesFrom }: VerdictsProps): JSX.Element {
+/** The two parts of the page. What is in one stays while the other is shown. */
+function PartChoice({ part, onPart }: PartsProps): JSX.Element {
   return (
-    <section class="verdicts" aria-labelledby="verdicts">
-      <h2 id="verdicts">Verdict</h2>
-      <p class="unseen" role="status" aria-live="polite">
-        {spokenVerdict(verdicts, isAnswerable)}
-      </p>
-      {!isAnswerable && <p class="empty is-fail">{UNREADABLE}</p>}
-      {verdicts === null && isAnswerable && <p class="quiet">Checking …</p>}
-      {verdicts?.length === 0 && <p class="empty">Nothing to judge yet.</p>}
-      {verdicts?.map((judged) => (
-        <VerdictCard
-          key={items.find(({ given }) => given === judged.given)?.id ?? judged.kind}
-          judged={judged}
-          names={names}
-          namesFrom={namesFrom}
-        />
+    <nav class="parts" aria-label="Parts of this page">
+      {(Object.keys(PARTS) as Part[]).map((each) => (
+        <button
+          key={each}
+          type="button"
+          class="plain"
+          aria-current={each === part ? "page" : undefined}
+          onClick={() => onPart(each)}
+        >
+          {PARTS[each].word}
+        </button>
       ))}
-    </section>
+    </nav>
   );
 }
 
 export function App(): JSX.Element {
   const { items, add, remove, setIsFile } = useGiven();
+  const [part, setPart] = useState<Part>("check");
   const [pinText, setPinText] = useState("");
   const [anchorText, setAnchorText] = useState("");
   const [hashText, setHashText] = useState("");
@@ -116,42 +67,42 @@ export function App(): JSX.Element {
     .map(({ name }) => name)
     .join(", ");
   const verdicts = useVerdicts({ given, pin, anchorText, hashText });
+  const { watched, service, ...connection } = useWatch(pin);
+  const expected = { anchorText, hashText, onAnchorText: setAnchorText, onHashText: setHashText };
+  const isAnswerable = isReadable(anchorText) && isReadable(hashText);
   return (
     <>
       <header class="top">
         <p class="mark">Event anchoring · proof page</p>
-        <h1>Check what you were sent</h1>
-        <p class="lead">
-          This page checks it by itself, on this machine. It asks nobody and sends nothing, so it also works as a file,
-          with the network off.
-        </p>
+        <PartChoice part={part} onPart={setPart} />
+        <h1>{PARTS[part].title}</h1>
+        <p class="lead">{PARTS[part].lead}</p>
       </header>
       <main>
+        <AlarmList alarms={watched.alarms} />
         <div class="desk">
-          <section aria-labelledby="files">
-            <h2 id="files">Files</h2>
-            <DropZone onOffered={add} />
-            <GivenList items={items} onRemove={remove} onReadAsFile={setIsFile} />
-          </section>
+          {part === "check" ? (
+            <section aria-labelledby="files">
+              <h2 id="files">Files</h2>
+              <DropZone onOffered={add} />
+              <GivenList items={items} onRemove={remove} onReadAsFile={setIsFile} />
+            </section>
+          ) : (
+            <ConnectForm phase={watched.phase} refusal={watched.refusal} {...connection} />
+          )}
           <section aria-labelledby="trusted">
             <h2 id="trusted">Whom you trust</h2>
             <PinField text={pinText} pin={pin} onText={setPinText} />
-            <ExpectedFields
-              anchorText={anchorText}
-              hashText={hashText}
-              onAnchorText={setAnchorText}
-              onHashText={setHashText}
-            />
+            {part === "check" && <ExpectedFields {...expected} />}
           </section>
         </div>
-        <Verdicts
-          items={items}
-          verdicts={verdicts}
-          isAnswerable={isReadable(anchorText) && isReadable(hashText)}
-          names={names}
-          namesFrom={namesFrom}
-        />
-        <About />
+        <div hidden={part !== "check"}>
+          <Verdicts items={items} verdicts={verdicts} isAnswerable={isAnswerable} names={names} namesFrom={namesFrom} />
+          <About />
+        </div>
+        <div hidden={part !== "browse"}>
+          {service !== null && <WatchedLog service={service} watched={watched} names={names} namesFrom={namesFrom} />}
+        </div>
       </main>
     </>
   );

@@ -1,4 +1,4 @@
-/** The proof page in a real browser, opened as a file with the network off. */
+/** The proof page in a real browser: opened as a file with the network off, or at a node. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -53,10 +53,17 @@ const READ_CARDS = `[...document.querySelectorAll(".card")].map((card) => ({
     [...step.children].map((part) => part.textContent).join("|")),
 }))`;
 
-export interface ProofPageOptions {
-  readonly file: string;
+interface WindowOptions {
   readonly colorScheme?: "light" | "dark";
   readonly width?: number;
+}
+
+export interface ProofPageOptions extends WindowOptions {
+  readonly file: string;
+}
+
+export interface ServedPageOptions extends WindowOptions {
+  readonly address: string;
 }
 
 export class ProofPage {
@@ -75,10 +82,23 @@ export class ProofPage {
   }
 
   /** Opens the file in a window of its own, without a network. */
-  static async open(browser: Browser, { file, colorScheme = "light", width = 1200 }: ProofPageOptions) {
-    const context = await browser.newContext({ offline: true, colorScheme, viewport: { width, height: 900 } });
+  static async open(browser: Browser, { file, ...options }: ProofPageOptions): Promise<ProofPage> {
+    return ProofPage.#openAt(browser, pathToFileURL(file).href, { offline: true, ...options });
+  }
+
+  /** Opens the page that a node serves, in a window of its own. */
+  static async visit(browser: Browser, { address, ...options }: ServedPageOptions): Promise<ProofPage> {
+    return ProofPage.#openAt(browser, address, { offline: false, ...options });
+  }
+
+  static async #openAt(
+    browser: Browser,
+    address: string,
+    { offline, colorScheme = "light", width = 1200 }: WindowOptions & { readonly offline: boolean },
+  ): Promise<ProofPage> {
+    const context = await browser.newContext({ offline, colorScheme, viewport: { width, height: 900 } });
     const opened = new ProofPage(await context.newPage());
-    await opened.page.goto(pathToFileURL(file).href);
+    await opened.page.goto(address);
     await opened.page.getByRole("heading", { name: "Check what you were sent" }).waitFor();
     return opened;
   }
