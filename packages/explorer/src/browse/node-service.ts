@@ -11,6 +11,7 @@ import {
   readers,
 } from "@event-anchoring/sdk";
 import type { MonitoredService, Reader, WatchedLatest } from "@event-anchoring/sdk";
+import { proofFromTiles } from "./proof-from-tiles.ts";
 
 const { count, flag, hex32, base64, listOf, nullable, object, oneOf, optional, record, text } = readers;
 
@@ -101,8 +102,6 @@ const readRecords = record<RecordPage>({
   nextCursor: nullable(text),
 });
 
-const readAnchor = record<{ receipt: Readonly<Record<string, unknown>> | null }>({ receipt: nullable(object) });
-
 /** The lists of an entity: what is claimed of it, what it grants, what is granted to it. */
 export const RECORD_LISTS = {
   claims: { path: "v1/claim-anchors", parameter: "entity_fingerprint" },
@@ -118,6 +117,18 @@ interface Asked {
   readonly accept?: string;
   /** Further statuses that are answers. */
   readonly also?: number;
+}
+
+interface HeadAsked {
+  readonly originFingerprint: string;
+  /** Size of the tree that was seen before. */
+  readonly fromSize?: number | undefined;
+}
+
+interface GrowthAsked {
+  readonly originFingerprint: string;
+  readonly fromSize: number;
+  readonly toSize: number;
 }
 
 /** Null: the page was not served by a node, so there is nobody to ask. */
@@ -153,28 +164,28 @@ export class NodeService implements MonitoredService {
     return answer;
   }
 
-  latest({
-    originFingerprint,
-    fromSize,
-  }: {
-    readonly originFingerprint: string;
-    readonly fromSize?: number | undefined;
-  }) {
+  /** Without a key by the checkpoint alone, which a public log shows to everybody. */
+  async latest({ originFingerprint, fromSize }: HeadAsked): Promise<WatchedLatest> {
+    if (this.#key === null) {
+      return { originFingerprint, checkpoint: await this.getCheckpoint(originFingerprint), consistency: null };
+    }
     const query = { origin_fingerprint: originFingerprint, from_size: fromSize };
     return this.#askJson({ path: "v1/event-anchors/latest", query }, readLatest);
   }
 
-  consistency(asked: { readonly originFingerprint: string; readonly fromSize: number; readonly toSize: number }) {
-    const query = {
-      origin_fingerprint: asked.originFingerprint,
-      from_size: asked.fromSize,
-      to_size: asked.toSize,
-    };
+  /** Without a key made here from tiles: who verifies it sees whether it is one. */
+  async consistency({ originFingerprint, fromSize, toSize }: GrowthAsked) {
+    if (this.#key === null) {
+      const fetchTile = (path: string): Promise<Uint8Array> =>
+        this.#ask({ path: `v1/origins/${originFingerprint}/${path}`, accept: "application/octet-stream" });
+      return { proof: await proofFromTiles(fromSize, toSize, fetchTile) };
+    }
+    const query = { origin_fingerprint: originFingerprint, from_size: fromSize, to_size: toSize };
     return this.#askJson({ path: "v1/event-anchors/consistency", query }, readConsistency);
   }
 
   getCheckpoint(originFingerprint: string): Promise<string> {
-    return this.#ask({ path: `v1/origins/${originFingerprint}/checkpoint`, accept: "text/plain" });
+    return this.#askText({ path: `v1/origins/${originFingerprint}/checkpoint`, accept: "text/plain" });
   }
 
   health(): Promise<NodeHealth> {
@@ -185,9 +196,9 @@ export class NodeService implements MonitoredService {
     return this.#askJson({ path: "readyz", also: 503 }, readReadiness);
   }
 
-  /** Its receipt as JSON; null: it is not certified yet. */
-  async receiptOf(anchorId: string): Promise<Readonly<Record<string, unknown>> | null> {
-    return (await this.#askJson({ path: `v1/event-anchors/${anchorId}` }, readAnchor)).receipt;
+  /** Its receipt as JSON, of which nothing is read yet. */
+  receiptOf(anchorId: string): Promise<Readonly<Record<string, unknown>>> {
+    return this.#askJson({ path: `v1/event-anchors/${anchorId}/receipt` }, object);
   }
 
   records(list: RecordList, entity: string, cursor: string | null): Promise<RecordPage> {
@@ -197,24 +208,27 @@ export class NodeService implements MonitoredService {
   }
 
   async #askJson<Answer>(asked: Asked, read: Reader<Answer>): Promise<Answer> {
-    const body = await this.#ask(asked);
-    const value = objectOf(body);
+    const value = objectOf(await this.#askText(asked));
     if (value === null) throw new UnexpectedAnswer("it is no JSON object");
     return read(value, "the body");
   }
 
+  async #askText(asked: Asked): Promise<string> {
+    return textOf(await this.#ask(asked));
+  }
+
   /** @throws ConnectionFailed, TimedOut, ApiProblem */
-  async #ask({ path, query = {}, accept = "application/json", also }: Asked): Promise<string> {
+  async #ask({ path, query = {}, accept = "application/json", also }: Asked): Promise<Uint8Array> {
     const pairs = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
     );
     const search = pairs.length === 0 ? "" : `?${pairs.join("&")}`;
     const { response, body } = await this.#fetch(`${this.#address}${path}${search}`, accept);
     if (response.ok || response.status === also) return body;
-    throw problemOf(response, body, this.#key);
+    throw problemOf(response, textOf(body), this.#key);
   }
 
-  async #fetch(address: string, accept: string): Promise<{ readonly response: Response; readonly body: string }> {
+  async #fetch(address: string, accept: string): Promise<{ readonly response: Response; readonly body: Uint8Array }> {
     const authorization = this.#key === null ? {} : { authorization: `Bearer ${this.#key}` };
     try {
       const response = await fetch(address, {
@@ -226,7 +240,7 @@ export class NodeService implements MonitoredService {
         referrerPolicy: "no-referrer",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      return { response, body: await response.text() };
+      return { response, body: new Uint8Array(await response.arrayBuffer()) };
     } catch (error) {
       if (error instanceof DOMException && error.name === "TimeoutError") {
         throw new TimedOut(`no answer in ${TIMEOUT_MS / 1000} s`, { cause: error });
@@ -234,6 +248,11 @@ export class NodeService implements MonitoredService {
       throw new ConnectionFailed("no connection, or it was lost", { cause: error });
     }
   }
+}
+
+/** What is no UTF-8 is no JSON and no signed note either. */
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body);
 }
 
 /** Null: it is no JSON object. */

@@ -16,7 +16,6 @@ export type ProvedAnchor = { readonly anchorId: string } & (
 export async function proveAnchor(service: NodeService, anchorId: string): Promise<ProvedAnchor> {
   try {
     const stated = await service.receiptOf(anchorId);
-    if (stated === null) return { anchorId, refusal: "The anchor is recorded, and no quorum has signed for it yet." };
     const { receipt, anchorId: statedId } = receiptFromJson(stated);
     const given = { kind: "receipt", name: `anchor ${short(anchorId)}`, size: 0, receipt, statedId } as const;
     // The id that was asked for is what the receipt must be of.

@@ -59,7 +59,7 @@ function KeyField({ address, refusal, connect }: ConnectProps & { readonly addre
   };
   return (
     <>
-      <label for="key">Key with the scope read</label>
+      <label for="key">Key with the scope read; on a public log none is needed</label>
       <input
         id="key"
         ref={field}

@@ -54,14 +54,16 @@ export function NodeQuestions({ service, judgedBy, names, namesFrom }: Questions
         <div>
           <HexForm id="anchor" label="An anchor, by its id" action="Show and check it" onAsk={(id) => void prove(id)} />
         </div>
-        <div>
-          <HexForm
-            id="entity"
-            label="Claims and grants of an entity, by its fingerprint"
-            action="List them"
-            onAsk={(entity) => void list(entity)}
-          />
-        </div>
+        {service.hasKey && (
+          <div>
+            <HexForm
+              id="entity"
+              label="Claims and grants of an entity, by its fingerprint"
+              action="List them"
+              onAsk={(entity) => void list(entity)}
+            />
+          </div>
+        )}
       </div>
       <div aria-live="polite">
         {proved !== null && <Proved proved={proved} judgedBy={judgedBy} names={names} namesFrom={namesFrom} />}

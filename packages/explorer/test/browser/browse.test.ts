@@ -217,6 +217,41 @@ describeInBrowser("a node whose words do not hold", () => {
   });
 });
 
+describeInBrowser("a public log", () => {
+  /** Watches it without a key. */
+  async function visit(): Promise<void> {
+    node.isPublic = true;
+    page = await ProofPage.visit(browser, { address: node.address });
+    await page.page.getByRole("button", { name: "Browse" }).click();
+    await page.pin(ROOT_THK);
+    await page.page.getByRole("button", { name: "Watch this node" }).click();
+    await head("pass").waitFor();
+  }
+
+  test("is watched without a key: growth is proved from its tiles, and a receipt is checked", async () => {
+    await visit();
+    node.leaves = history(9);
+    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    expect(node.asked.some(({ path }) => path.endsWith("/tile/0/000.p/9"))).toBe(true);
+    await page.page.locator("#anchor").fill(idAt(node.leaves, 1));
+    await page.page.keyboard.press("Enter");
+    await page.page.locator('.card[data-kind="receipt"][data-mark="pass"]').waitFor();
+    // Lists are for keys.
+    expect(await page.page.locator("#entity").count()).toBe(0);
+    expect(node.asked.every(({ authorization }) => authorization === undefined)).toBe(true);
+  });
+
+  test.each([
+    ["inconsistent", () => history(8, "other", 2)],
+    ["split_view", () => history(5, "other", 4)],
+    ["rollback", () => history(4)],
+  ])("%s is an alarm without a key as well", async (code, leaves) => {
+    await visit();
+    node.leaves = leaves();
+    expect(await alarm(code)).toContain(`origin ${ORIGIN}`);
+  });
+});
+
 describeInBrowser("a node that does not answer", () => {
   test.each([
     [401, "The node does not take this key (401"],

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bytesToBase64, bytesToHex } from "@event-anchoring/protocol";
+import { bytesToBase64, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { ENTITY, ORIGIN, ceremony, checkpointOf, consistencyOf, history, idAt, receiptOf } from "./stub-log.ts";
 
 export const KEY = "eak_a-key-that-must-stay-in-memory_0123456789";
@@ -18,7 +18,7 @@ interface Refusal {
 interface Answer {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -41,6 +41,8 @@ export class StubNode {
   documents: readonly string[] = [ceremony.document];
   /** Instead of the right proof. */
   proof: readonly Uint8Array[] | null = null;
+  /** Whether it shows the log to who has no key. */
+  isPublic = false;
   /** Instead of any answer of the API. */
   refuses: Refusal | null = null;
   /** Whether connections are cut instead of answered. */
@@ -103,14 +105,15 @@ export class StubNode {
     if (pathname === "/v1/trust-root") return json({ chain: this.#trustRoots() });
     if (pathname === "/healthz") return json(this.#health());
     if (pathname === "/readyz") return json(READINESS, 503);
-    if (request.headers.authorization !== `Bearer ${KEY}`) return problem({ status: 401, code: "api_key_invalid" });
-    if (pathname === "/v1/event-anchors/latest") return this.#latest(searchParams);
-    if (pathname === `/v1/origins/${ORIGIN}/checkpoint`) {
-      return { status: 200, type: "text/plain", body: checkpointOf(this.leaves, this.cosigners) };
+    const isOpen = this.isPublic && /^\/v1\/(origins\/|event-anchors\/[0-9a-f]{64}\/receipt$)/u.test(pathname);
+    if (!isOpen && request.headers.authorization !== `Bearer ${KEY}`) {
+      return problem({ status: 401, code: "api_key_invalid" });
     }
+    if (pathname === "/v1/event-anchors/latest") return this.#latest(searchParams);
+    if (pathname.startsWith("/v1/origins/")) return this.#log(pathname);
     if (pathname === "/v1/claim-anchors") return this.#claims(searchParams);
     if (pathname === "/v1/grant-anchors") return json({ items: [], next_cursor: null });
-    const [, id = ""] = /^\/v1\/event-anchors\/([0-9a-f]{64})$/u.exec(pathname) ?? [];
+    const [, id = ""] = /^\/v1\/event-anchors\/([0-9a-f]{64})\/receipt$/u.exec(pathname) ?? [];
     return this.#anchor(id);
   }
 
@@ -136,10 +139,21 @@ export class StubNode {
     });
   }
 
+  /** Its checkpoint, or its only tile. */
+  #log(pathname: string): Answer {
+    const [, path = ""] = new RegExp(`^/v1/origins/${ORIGIN}/(.+)$`, "u").exec(pathname) ?? [];
+    if (path === "") return problem({ status: 404, code: "no_anchor_yet" });
+    const note = checkpointOf(this.leaves, this.cosigners);
+    if (path === "checkpoint") return { status: 200, type: "text/plain", body: note };
+    if (path !== `tile/0/000.p/${this.leaves.length}`) return problem({ status: 404, code: "tile_not_found" });
+    const hashes = this.leaves.map((_, at) => hexToBytes(idAt(this.leaves, at), 32));
+    return { status: 200, type: "application/octet-stream", body: Buffer.concat(hashes) };
+  }
+
   #anchor(id: string): Answer {
     const index = this.leaves.findIndex((_, at) => idAt(this.leaves, at) === id);
     if (index < 0) return problem({ status: 404, code: "anchor_not_found" });
-    return json({ anchor: { anchor_id: id }, receipt: receiptOf(this.leaves, index) });
+    return json(receiptOf(this.leaves, index));
   }
 
   /** The one claim of the log, and one of the node's invention on the next page. */
