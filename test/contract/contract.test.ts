@@ -190,6 +190,8 @@ describe("every operation, as it is meant", () => {
   test("the log as tiles: checkpoint, entries and hashes, up to the certified size", async () => {
     const path = { origin_fingerprint: cluster.origin };
     await cluster.expect(200, "getCheckpoint", { path });
+    await cluster.expect(200, "getFeed", { path });
+    await cluster.expect(409, "getFeed", { path, query: { after_size: "9007199254740991" } });
     const latest = await cluster.expect(200, "getLatestEventAnchor", { query: path });
     const index = `000.p/${Math.min(latest.tree_size ?? 0, 255)}`;
     const { received } = await cluster.served("getEntries", { path: { ...path, index } });
@@ -213,7 +215,7 @@ describe("every operation, as it is meant", () => {
       }
     }
     const unknown = { origin_fingerprint: "ab".repeat(32), level: "0", index: "000" };
-    for (const id of ["getCheckpoint", "getEntries", "getTile"]) {
+    for (const id of ["getCheckpoint", "getFeed", "getEntries", "getTile"]) {
       expect((await cluster.expect(409, id, { path: unknown })).code).toBe("origin_unknown");
     }
   });

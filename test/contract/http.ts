@@ -41,10 +41,17 @@ export class HttpSender {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
-        response.on("end", () => {
+        const done = (): void => {
           const all = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
           const text = Buffer.concat(chunks).toString("utf8");
           resolve({ sent, status: response.statusCode ?? 0, headers: Object.fromEntries(all), text });
+        };
+        response.on("end", done);
+        // A stream has no end: its beginning is the answer.
+        if (response.headers["content-type"] !== "text/event-stream") return;
+        response.once("data", () => {
+          done();
+          request.destroy();
         });
       });
       request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path}`)));

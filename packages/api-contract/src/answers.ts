@@ -79,6 +79,30 @@ const quorumJson = z
   })
   .meta({ id: "Quorum", description: "Who has co-signed the checkpoint." });
 
+const consistencyProof = z.strictObject({ from_size: count, tree_size: count, proof: z.array(base64) });
+
+export const headEventSchema = z
+  .strictObject({
+    origin_fingerprint: hex32,
+    tree_size: count,
+    root_hash: hex32,
+    certified_at: rfc3339,
+    trust_root_version: count,
+    checkpoint: z.string().describe("The signed note, with the cosignatures."),
+    consistency: consistencyProof
+      .nullable()
+      .describe("The RFC 6962 proof from the event before, or from the size that you named; null: there was none."),
+  })
+  .meta({ id: "HeadEvent", description: "`event: head`; its `id` is the tree size." });
+
+export type HeadEvent = z.infer<typeof headEventSchema>;
+
+export const endEventSchema = z
+  .strictObject({ code: z.string().describe("The problem for which the node ends the feed.") })
+  .meta({ id: "EndEvent", description: "`event: end`: the last of a feed that the node ends. Ask any node again." });
+
+export type EndEvent = z.infer<typeof endEventSchema>;
+
 export const latestSchema = z
   .strictObject({
     origin_fingerprint: hex32,
@@ -90,8 +114,7 @@ export const latestSchema = z
     checkpoint: z.string(),
     quorum: quorumJson,
     receipt: receiptSchema,
-    consistency: z
-      .strictObject({ from_size: count, tree_size: count, proof: z.array(base64) })
+    consistency: consistencyProof
       .optional()
       .describe("With from_size: the RFC 6962 proof that the tree you know is the beginning of this one."),
   })

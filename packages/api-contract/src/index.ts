@@ -11,6 +11,7 @@ export {
   createdSchema,
   erasedSchema,
   eventListSchema,
+  headEventSchema,
   latestSchema,
   refusedBatchSchema,
   revokedSchema,
@@ -25,6 +26,7 @@ export type {
   CreatedBatchAnswer,
   ErasedAnswer,
   EventListAnswer,
+  HeadEvent,
   LatestAnswer,
   RevokedAnswer,
 } from "./answers.ts";
@@ -55,7 +57,14 @@ export { EXTENDED_PROBLEMS, problemSchema } from "./problem-schema.ts";
 export { formatDelegationCursor } from "./fields.ts";
 export type { AsOf } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";
-export { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
+export { KEEPALIVE_TEXT, RETRY_TEXT, endEventText, headEventText } from "./event-stream.ts";
+export {
+  entriesPathSchema,
+  feedQuerySchema,
+  lastEventIdSchema,
+  originPathSchema,
+  tilePathSchema,
+} from "./log-requests.ts";
 export type { TilePath } from "./log-requests.ts";
 export { DEFAULT_LIMIT_SETTINGS, DEFAULT_PUBLIC_RATES, LIMITS } from "./limits.ts";
 export type { LimitSettings } from "./limits.ts";

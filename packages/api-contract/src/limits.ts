@@ -34,6 +34,12 @@ export const LIMITS = {
   timeoutGraceMs: 250,
   /** Within this time a client takes the whole of an answer, or the connection is closed. */
   answerTimeoutMs: 20_000,
+  /** Feeds that one node serves to keys at a time: in all, and to one key. */
+  feedsMax: 256,
+  keyFeedsMax: 32,
+  /** The same without a key, on a public log: in all, and to one address. */
+  publicFeedsMax: 128,
+  addressFeedsMax: 8,
   /** Items of one page of a trace's parents. */
   traceParentsDefault: 20,
   traceParentsMax: 100,

@@ -2,7 +2,7 @@
 import { TILE_WIDTH } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { z } from "zod";
-import { originField } from "./fields.ts";
+import { integerQueryField, optionalIntegerQueryField, originField } from "./fields.ts";
 
 /** Tiles of a level that no tree has yet are not found; beyond 63 there is no level. */
 const LEVEL = /^(?:[0-9]|[1-5][0-9]|6[0-3])$/;
@@ -52,6 +52,23 @@ export interface OriginPath {
 export const originPathSchema = z
   .strictObject({ origin_fingerprint: logOrigin })
   .transform((path): OriginPath => ({ originFingerprint: path.origin_fingerprint }));
+
+/** The header `Last-Event-ID`: the size of the last head that was seen. */
+export const lastEventIdSchema = integerQueryField(1);
+
+export interface FeedQuery {
+  /** null: the first event is the present head, without a proof. */
+  readonly afterSize: number | null;
+}
+
+export const feedQuerySchema = z
+  .strictObject({
+    after_size: optionalIntegerQueryField(1).describe(
+      "Size of the tree that you know: the first event is a larger one, and proves that yours is its beginning. " +
+        "`Last-Event-ID` counts instead, if the request has it.",
+    ),
+  })
+  .transform((query): FeedQuery => ({ afterSize: query.after_size }));
 
 export interface EntriesPath extends OriginPath, TileIndex {}
 

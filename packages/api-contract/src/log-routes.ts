@@ -1,5 +1,6 @@
 /** The log itself, as C2SP tlog-tiles: for whoever wants every leaf, and for tools that know nothing of this API. */
-import { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
+import { endEventSchema, headEventSchema } from "./answers.ts";
+import { entriesPathSchema, feedQuerySchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
 import { READ_PROBLEMS, route } from "./route.ts";
 
 const TILE =
@@ -24,6 +25,26 @@ export const LOG_ROUTES = [
     answers: { 200: null },
     mediaTypes: ["text/plain"],
     problems: [...READ_PROBLEMS, "origin_unknown", "no_anchor_yet"],
+  }),
+  route({
+    id: "getFeed",
+    method: "GET",
+    path: "/v1/origins/{origin_fingerprint}/feed",
+    tag: "log",
+    summary: "Follow the certified heads of an origin, as server-sent events",
+    description:
+      "One event for each head that is shown: `id` is the tree size, and sizes strictly rise. Heads may be left out: " +
+      "at most four a second are shown. Each proves that the tree of the event before is its beginning, so nothing " +
+      "is missed. Ask again, any node, with `Last-Event-ID` (or `after_size`): the first event then begins where you " +
+      "are. A comment every 10 seconds says that the feed lives. Whoever does not read is dropped.",
+    scopes: ["read"],
+    isOpenOnPublicLog: true,
+    pathSchema: originPathSchema,
+    querySchema: feedQuerySchema,
+    answers: { 200: null },
+    mediaTypes: ["text/event-stream"],
+    events: { head: headEventSchema, end: endEventSchema },
+    problems: [...READ_PROBLEMS, "origin_unknown", "no_anchor_yet", "from_size_ahead"],
   }),
   route({
     id: "getEntries",

@@ -44,6 +44,8 @@ export interface Route {
   readonly answers: Readonly<Record<number, z.ZodType | null>>;
   /** What a good answer may be besides JSON, or instead of it: text, or bytes if the type is no `text/`. */
   readonly mediaTypes: readonly string[];
+  /** Schemas of the events of a stream, by their names; null: the answer is no stream. */
+  readonly events: Readonly<Record<string, z.ZodType>> | null;
   /** What it can answer beyond what every route can. */
   readonly problems: readonly ProblemCode[];
 }
@@ -97,6 +99,7 @@ interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summa
   readonly timeoutMs?: number;
   readonly isPreferring?: boolean;
   readonly mediaTypes?: readonly string[];
+  readonly events?: NonNullable<Route["events"]>;
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -114,6 +117,7 @@ export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "
     timeoutMs: LIMITS.readTimeoutMs,
     isPreferring: false,
     mediaTypes: [],
+    events: null,
     problems: [],
     ...row,
   };

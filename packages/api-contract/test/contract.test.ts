@@ -93,6 +93,7 @@ describe("routes", () => {
     expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /v1/event-anchors/{anchor_id}/receipt",
       "GET /v1/origins/{origin_fingerprint}/checkpoint",
+      "GET /v1/origins/{origin_fingerprint}/feed",
       "GET /v1/origins/{origin_fingerprint}/tile/entries/{index}",
       "GET /v1/origins/{origin_fingerprint}/tile/{level}/{index}",
       "GET /v1/trust-root",

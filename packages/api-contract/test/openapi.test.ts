@@ -95,7 +95,8 @@ describe.each(operations)("%s", (id, operation) => {
     const inPath = operation.parameters.filter((each) => each.in === "path").map(({ name }) => name);
     expect(inPath).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     const headers = operation.parameters.filter((each) => each.in === "header").map(({ name }) => name);
-    expect(headers).toEqual(route.isPreferring ? ["X-Request-Id", "Prefer"] : ["X-Request-Id"]);
+    const more = [...(route.isPreferring ? ["Prefer"] : []), ...(route.events === null ? [] : ["Last-Event-ID"])];
+    expect(headers).toEqual(["X-Request-Id", ...more]);
   });
 
   test("has every problem of its row under its status, and only those", () => {

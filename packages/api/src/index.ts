@@ -3,6 +3,7 @@ export { Admission } from "./access/admission.ts";
 export { Proxies } from "./access/addresses.ts";
 export { ApiMetrics } from "./http/api-metrics.ts";
 export { createApp } from "./http/app.ts";
+export { Feeds } from "./feed/feeds.ts";
 export { API_SETTINGS, loadConfig } from "./process/config.ts";
 export { Connections } from "./http/connections.ts";
 export type { ConnectionRefusal, ConnectionRules } from "./http/connections.ts";

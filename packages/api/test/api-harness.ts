@@ -20,6 +20,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import {
   Admission,
   ApiMetrics,
+  Feeds,
   KeyTable,
   NodeProbe,
   Proxies,
@@ -115,6 +116,8 @@ export interface Harness {
   metrics(): Promise<Answer>;
   /** As the process does when it is asked to stop. */
   sayGoodbye(): void;
+  /** As the process does then, too. */
+  endFeeds(): Promise<void>;
   /** As the process does at SIGHUP. */
   reloadTls(): void;
   close(): Promise<void>;
@@ -203,20 +206,22 @@ interface AppDoubles {
   readonly accessLog: AccessLog;
 }
 
-function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
+function appOver(doubles: AppDoubles): { readonly app: ReturnType<typeof createApp>; readonly feeds: Feeds } {
   const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping, tracer, accessLog } = doubles;
   const { publicRates, proxies } = doubles;
   const trustRoots = new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk);
   const { selects } = doubles;
   const reads = { opened: async () => counted(node.reads, () => (selects.keyed += 1)) };
+  const feeds = new Feeds({ controlPlane, reads, logger, clock, sha256: nodeCrypto.sha256 });
   const reading = { controlPlane, reads, trustRoots, crypto: nodeCrypto, clock };
-  return createApp({
+  const app = createApp({
     ...reading,
     makeCostlyRead: (read) => makeCostlyRead(read, reading),
     metrics,
     logger,
     tracer,
     accessLog,
+    feeds,
     randomBytes: (count) => new Uint8Array(count).fill(7),
     probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: () => node.stopped }),
     keys: new KeyTable({
@@ -247,6 +252,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
       serviceVersion: "4.2.0",
     },
   });
+  return { app, feeds };
 }
 
 /** Makes a live key at the node and returns it as a client sends it. */
@@ -334,7 +340,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const { tracer = null, accessLog = "none" } = options;
   const selects = { keyed: 0, visits: 0 };
   const watching = { logger, metrics, tracer, accessLog, selects };
-  const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...openOf(options), ...watching });
+  const doubles = { node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...openOf(options) };
+  const { app, feeds } = appOver({ ...doubles, ...watching });
   const tls = options.tls === undefined ? null : new ListenerTls(options.tls, logger);
   const { server, sayGoodbye } = createApiServer(app, {
     logger,
@@ -377,7 +384,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     sayGoodbye,
     reloadTls: () => tls?.look(),
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
+    endFeeds: () => feeds.close(),
     close: async () => {
+      await feeds.close();
       await Promise.all([closed(server), closed(metricsServer)]);
     },
   };

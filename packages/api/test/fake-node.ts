@@ -217,12 +217,22 @@ export class FakeNode implements ControlPlane {
     return { ...ready, latest };
   }
 
-  /** How often somebody asked for a head. */
+  /** How often somebody asked for a head, and how many wait for one. */
   headsAsked = 0;
+  headsAwaited = 0;
 
   /** Looks every few milliseconds, as a session does four times a second. */
   async awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
     this.headsAsked += 1;
+    this.headsAwaited += 1;
+    try {
+      return await this.#nextHead(origin, afterSize, remainingMs);
+    } finally {
+      this.headsAwaited -= 1;
+    }
+  }
+
+  async #nextHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
     const endMs = performance.now() + remainingMs;
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, this.headPauseMs));

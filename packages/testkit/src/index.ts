@@ -58,6 +58,7 @@ export { HOLD_MS_MAX, hostileBodies, hostileHolds } from "./overload/hostile-bod
 export { checkReadiness, othersShare, storm } from "./overload/overload.ts";
 export type { Check, Storm } from "./overload/overload.ts";
 export { trustRootsOf } from "./cluster/trust-roots.ts";
+export { FeedReader, assertHeadsChained } from "./clients/feed-reader.ts";
 export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";
 export type { HttpAnswer } from "./clients/http-response-reader.ts";

@@ -118,6 +118,13 @@ const PARAMETERS: Readonly<Record<string, Json>> = {
     schema: { type: "string" },
     example: "5f0c7f0e-8f0b-4a54-9b1e-0d6a4f6f2a11",
   },
+  LastEventId: {
+    name: "Last-Event-ID",
+    in: "header",
+    description: "The `id` of the last event that you have: the feed goes on from there. A browser sends it by itself.",
+    schema: { type: "string", pattern: "^[1-9][0-9]{0,15}$" },
+    example: "12",
+  },
   Prefer: {
     name: "Prefer",
     in: "header",
@@ -158,13 +165,24 @@ class DocumentBuilder {
       parameters: this.#parameters(route, examples),
       ...(body === null ? {} : { requestBody: body }),
       responses: this.#responses(route, examples),
+      ...(route.events === null ? {} : { "x-events": this.#events(route.events) }),
     };
+  }
+
+  #events(events: NonNullable<Route["events"]>): Json {
+    return Object.fromEntries(
+      Object.entries(events).map(([name, schema]) => [name, this.schemas.add(schema, "output")]),
+    );
   }
 
   #parameters(route: Route, examples: RouteExamples): Json[] {
     const inPath = route.pathSchema === null ? [] : parametersOf(route.pathSchema, this.schemas);
     const inQuery = parametersOf(route.querySchema, this.schemas);
-    const headers = ["RequestId", ...(route.isPreferring ? ["Prefer"] : [])];
+    const headers = [
+      "RequestId",
+      ...(route.isPreferring ? ["Prefer"] : []),
+      ...(route.events === null ? [] : ["LastEventId"]),
+    ];
     return [
       ...inPath.map(([name, schema]) => parameter("path", name, schema, true, examples)),
       ...inQuery.map(([name, schema, isRequired]) => parameter("query", name, schema, isRequired, examples)),

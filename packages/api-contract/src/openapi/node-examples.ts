@@ -1,6 +1,7 @@
 /** Examples of the routes about the node and the API themselves. */
-import { bytesToHex } from "@event-anchoring/protocol";
+import { bytesToBase64, bytesToHex } from "@event-anchoring/protocol";
 import { limitsToJson } from "../anchor-json.ts";
+import { headEventText } from "../event-stream.ts";
 import { DEFAULT_LIMIT_SETTINGS } from "../limits.ts";
 import type { RouteId } from "../routes.ts";
 import { TRUST_ROOT_VERSION, one } from "./shown.ts";
@@ -45,11 +46,33 @@ function health(shown: Shown): object {
   };
 }
 
-function ofLog({ origin, ledger }: Shown): Partial<Record<RouteId, RouteExamples>> {
+function headText({ ledger, origin, certifiedAt }: Shown): string {
+  const { before, after } = ledger.heads;
+  return headEventText({
+    origin_fingerprint: origin,
+    tree_size: after.treeSize,
+    root_hash: bytesToHex(after.rootHash),
+    certified_at: certifiedAt,
+    trust_root_version: TRUST_ROOT_VERSION,
+    checkpoint: after.checkpoint,
+    consistency: {
+      from_size: before.treeSize,
+      tree_size: after.treeSize,
+      proof: ledger.consistency().map(bytesToBase64),
+    },
+  });
+}
+
+function ofLog(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
+  const { origin, ledger } = shown;
   const { checkpoint, treeSize } = ledger.heads.after;
   const index = `000.p/${treeSize}`;
   return {
     getCheckpoint: { parameters: { origin_fingerprint: origin }, texts: { "text/plain": checkpoint } },
+    getFeed: {
+      parameters: { origin_fingerprint: origin, after_size: ledger.heads.before.treeSize },
+      texts: { "text/event-stream": headText(shown) },
+    },
     getEntries: { parameters: { origin_fingerprint: origin, index } },
     getTile: { parameters: { origin_fingerprint: origin, level: 0, index } },
   };

@@ -1,8 +1,10 @@
 /** How much this process does at a time: a request beyond that is refused at once, before any work on it. */
 import type { ServerResponse } from "node:http";
+import { LIMITS } from "@event-anchoring/api-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Caller } from "./auth.ts";
 import { BytesUnderWay, overloaded } from "./bytes-under-way.ts";
+import { FeedSlots } from "./feed-slots.ts";
 
 /**
  * Costly reads at a time. One thread makes them all: more at a time would only delay each, and need more memory. One
@@ -13,11 +15,12 @@ const COSTLY_READS_MAX = 2;
 const BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Two bounds. Costly reads: a number at a time. Bytes: bodies that clients have begun to send, and answers that they
- * have not read yet. No key has more than half of the bytes.
+ * Three bounds. Costly reads and feeds: a number at a time. Bytes: bodies that clients have begun to send, and answers
+ * that they have not read yet. No key has more than half of the bytes.
  */
 export class Admission {
   #costlyReads = 0;
+  readonly #feeds = new FeedSlots({ max: LIMITS.feedsMax, shareMax: LIMITS.keyFeedsMax });
   readonly #bytes = new BytesUnderWay({ bytesMax: BYTES_MAX, shareBytesMax: BYTES_MAX / 2 });
 
   /**
@@ -38,6 +41,11 @@ export class Admission {
     } finally {
       this.#costlyReads -= 1;
     }
+  }
+
+  /** Returns a function that gives the place back. @throws RefusedError `overloaded` */
+  takeFeed(caller: Caller | null): () => void {
+    return this.#feeds.take(caller === null ? "nobody" : nameOf(caller));
   }
 
   /** @throws RefusedError `overloaded` if the bytes under way leave no room for more */

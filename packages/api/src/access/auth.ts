@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Route } from "@event-anchoring/api-contract";
 import type { CallerKey } from "@event-anchoring/control-contract";
 import type { Credential, Scope } from "@event-anchoring/ledger";
 import { RefusedError } from "../control-plane/control-plane.ts";
@@ -68,6 +69,23 @@ export async function readerOf(request: IncomingMessage, keys: KeyTable): Promis
     return key !== null && key.scopes.includes("read") ? callerOf(key) : null;
   } catch (error) {
     if (error instanceof RefusedError) return null;
+    throw error;
+  }
+}
+
+/** Whether a request that was let in once would be let in again. A table that cannot be read now ends nobody. */
+export async function isStillAllowed(
+  request: IncomingMessage,
+  { scopes }: Pick<Route, "scopes">,
+  keys: KeyTable,
+): Promise<boolean> {
+  const presented = presentedKey(request);
+  if (scopes === null || presented === null) return scopes === null;
+  try {
+    const key = await keys.find(presented);
+    return key !== null && scopes.some((scope) => key.scopes.includes(scope));
+  } catch (error) {
+    if (error instanceof RefusedError) return true;
     throw error;
   }
 }

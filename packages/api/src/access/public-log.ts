@@ -1,8 +1,10 @@
 /** Callers without a key on a public log: counted by address, with budgets that no key shares. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { LIMITS } from "@event-anchoring/api-contract";
 import type { Clock } from "@event-anchoring/telemetry";
 import type { Proxies } from "./addresses.ts";
 import { BytesUnderWay, overloaded } from "./bytes-under-way.ts";
+import { FeedSlots } from "./feed-slots.ts";
 import { TokenBuckets } from "./token-buckets.ts";
 
 /** Visits that are being answered at a time, of all addresses and of one. */
@@ -45,6 +47,7 @@ export class PublicLog {
   readonly #options: PublicLogOptions;
   readonly #addresses: TokenBuckets;
   readonly #all: TokenBuckets;
+  readonly feeds = new FeedSlots({ max: LIMITS.publicFeedsMax, shareMax: LIMITS.addressFeedsMax });
   readonly #bytes = new BytesUnderWay({ bytesMax: BYTES_MAX, shareBytesMax: ADDRESS_BYTES_MAX });
   readonly #visits = new Map<string, number>();
   #visitCount = 0;

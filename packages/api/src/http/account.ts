@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Route } from "@event-anchoring/api-contract";
 import type { Admission } from "../access/admission.ts";
-import { authenticate, readerOf, showsKey } from "../access/auth.ts";
+import { authenticate, isStillAllowed, readerOf, showsKey } from "../access/auth.ts";
 import type { Caller } from "../access/auth.ts";
 import type { KeyTable } from "../access/key-table.ts";
 import type { PublicLog } from "../access/public-log.ts";
@@ -38,6 +38,10 @@ export interface Account {
   readonly spend: (work: Work) => void;
   /** Counts bytes of the answer until the exchange is over. */
   readonly count: (bytes: number) => void;
+  /** A place for a feed; returns a function that gives it back. @throws RefusedError `overloaded` */
+  readonly takeFeed: () => () => void;
+  /** Whether the same request would still be let in: keys end. */
+  readonly isAllowed: () => Promise<boolean>;
   /** Runs the handler. @throws RefusedError `overloaded` if there is no room for it */
   readonly run: <T>(handle: () => Promise<T>) => Promise<T>;
 }
@@ -72,6 +76,8 @@ function visitOf({ request, response }: Asked, { publicLog, reads }: OpenLog): A
     reads,
     spend: (work) => publicLog.charge(visitor, costOf(work)),
     count: (bytes) => publicLog.count(response, visitor, bytes),
+    takeFeed: () => publicLog.feeds.take(visitor.address),
+    isAllowed: async () => true,
     run: (handle) => publicLog.run(visitor, handle),
   };
 }
@@ -96,6 +102,8 @@ export async function accountOf(asked: Asked, deadline: Deadline, dependencies: 
     count: (bytes) => {
       if (caller !== null) admission.count(response, caller, bytes);
     },
+    takeFeed: () => admission.takeFeed(caller),
+    isAllowed: () => isStillAllowed(request, route, keys),
     run: (handle) => handle(),
   };
 }

@@ -47,6 +47,17 @@ export class ApiMetrics {
   readonly #problems: Counter;
   readonly #inFlight: Gauge;
   readonly #connectionsRefused: Counter<"reason">;
+  readonly #followers: Gauge<"by"> = new Gauge({
+    name: "anchoring_api_feed_followers",
+    help: "Open feeds, by who is charged for them: a key, or the address of a visitor",
+    labelNames: ["by"],
+    registers: [this.#registry],
+  });
+  readonly #followersDropped: Counter = new Counter({
+    name: "anchoring_api_feed_followers_dropped_total",
+    help: "Followers that did not read what they were sent",
+    registers: [this.#registry],
+  });
   readonly #controlPlaneUp: Gauge;
   readonly #nodeStopped: Gauge<"reason" | "check">;
   readonly #stoppedReason: () => StoppedReason | null;
@@ -69,6 +80,7 @@ export class ApiMetrics {
   }) {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
+    for (const by of ["key", "address"]) this.#followers.set({ by }, 0);
     // The loop's delay is sampled every 100 ms: at the default of 10, the sampling wakes an idle process most often.
     collectDefaultMetrics({
       register: this.#registry,
@@ -182,6 +194,18 @@ export class ApiMetrics {
 
   connectionRefused(reason: ConnectionRefusal): void {
     this.#connectionsRefused.inc({ reason });
+  }
+
+  followerCame(isVisit: boolean): void {
+    this.#followers.inc({ by: isVisit ? "address" : "key" });
+  }
+
+  followerLeft(isVisit: boolean): void {
+    this.#followers.dec({ by: isVisit ? "address" : "key" });
+  }
+
+  followerDropped(): void {
+    this.#followersDropped.inc();
   }
 
   /**

@@ -39,6 +39,7 @@ export class Exchange {
   readonly #span: Span | null;
   readonly #startMs: number;
   #problem: string | null = null;
+  #isSettled = false;
 
   /**
    * @param route null: the request matches none, and will fail
@@ -62,7 +63,7 @@ export class Exchange {
     this.#span = tracer === null ? null : startSpan(tracer, request, route, requestId);
     this.call = { requestId, trace: this.#span?.context ?? null };
     dependencies.metrics.begin();
-    response.once("close", () => this.#end());
+    response.once("close", () => this.settle());
   }
 
   /** Runs the function that makes the answer, and turns what it throws into the answer. */
@@ -82,7 +83,10 @@ export class Exchange {
     metrics.problem(this.#routeId, this.#problem);
   }
 
-  #end(): void {
+  /** The answer is over or, of a stream, has begun: how long somebody follows is no time that a request took. */
+  settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     const { metrics, clock } = this.#dependencies;
     const durationMs = clock.monotonicMs() - this.#startMs;
     metrics.end(this.#routeId, this.#response.statusCode, durationMs / 1000);

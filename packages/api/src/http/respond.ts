@@ -32,6 +32,20 @@ export function sendBytes(response: ServerResponse, requestId: string, answer: M
   response.end(body);
 }
 
+/** The head of an answer that is written bit by bit. Proxies that gather answers are told not to. */
+export function beginStream(
+  response: ServerResponse,
+  { call, headers }: { readonly call: CallContext; readonly headers: Headers },
+): void {
+  response.writeHead(200, {
+    "X-Request-Id": call.requestId,
+    ...SECURITY_HEADERS,
+    "Content-Type": "text/event-stream",
+    "X-Accel-Buffering": "no",
+    ...headers,
+  });
+}
+
 /** After these the connection cannot be used any more: what follows on it is not a request. */
 const CLOSING_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "http_invalid",

@@ -31,8 +31,13 @@ import { Exchange } from "./exchange.ts";
 import type { ExchangeDependencies, NamedRoute } from "./exchange.ts";
 import { readJsonBody } from "./json-body.ts";
 import { sendBytes } from "./respond.ts";
+import { serveFeed } from "./serve-feed.ts";
+import type { FeedDependencies } from "./serve-feed.ts";
 
-const HANDLERS: Readonly<Record<Exclude<RouteId, CostlyRouteId>, Handler>> = {
+/** Streams have no handler: serveFeed writes them. */
+type HandledRouteId = Exclude<RouteId, CostlyRouteId | "getFeed">;
+
+const HANDLERS: Readonly<Record<HandledRouteId, Handler>> = {
   createEventAnchor,
   createEventAnchors,
   eraseClientEventId,
@@ -63,7 +68,9 @@ const HANDLERS: Readonly<Record<Exclude<RouteId, CostlyRouteId>, Handler>> = {
   getDocsAsset,
 };
 
-export interface AppDependencies extends HandlerDependencies, ExchangeDependencies, AccountDependencies {
+export interface AppDependencies
+  extends HandlerDependencies, ExchangeDependencies, AccountDependencies, FeedDependencies {
+  readonly metrics: FeedDependencies["metrics"];
   readonly keys: AccountDependencies["keys"];
   /** Makes a costly read off the event loop, where it delays no other request. */
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
@@ -137,7 +144,7 @@ async function madeCostly(
 
 async function handled(
   request: HandlerRequest,
-  { id }: NamedRoute,
+  id: Exclude<RouteId, "getFeed">,
   { reads, run }: Account,
   dependencies: AppDependencies,
 ): Promise<MadeAnswer> {
@@ -183,6 +190,11 @@ async function answer(
   if (isCostly(route.id) && caller !== null) dependencies.admission.assertCostlyRoom(caller);
   const body = await bodyOf(route, request, response, { caller, spend, admission: dependencies.admission });
   const search = searchOf(request);
+  const { id } = route;
+  if (id === "getFeed") {
+    await serveFeed({ request, response, pathParameters, search, account, deadline, exchange }, dependencies);
+    return;
+  }
   assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
   const handlerRequest: HandlerRequest = {
@@ -203,7 +215,7 @@ async function answer(
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
   const headers: Record<string, string> = { ...exchange.headers };
   if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
-  const made = await handled(handlerRequest, route, account, dependencies);
+  const made = await handled(handlerRequest, id, account, dependencies);
   account.count(made.body.length);
   sendBytes(response, exchange.call.requestId, { ...made, headers: { ...headers, ...made.headers } });
 }

@@ -15,6 +15,7 @@ import { StoppedNode } from "../control-plane/stopped-node.ts";
 import type { ReadingSettings } from "../costly-reads/reading-messages.ts";
 import { ReadingThread } from "../costly-reads/reading-thread.ts";
 import type { OpenLog } from "../http/account.ts";
+import { Feeds } from "../feed/feeds.ts";
 import { ApiMetrics } from "../http/api-metrics.ts";
 import { createApp } from "../http/app.ts";
 import { ListenerTls } from "../http/listener-tls.ts";
@@ -145,6 +146,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
   const node = connectNode(config, logger, tracer, tls);
   const { reads, visitReads, controlPlane, metrics, probe, keys, readingThread } = node;
   let isStopping = false;
+  const feeds = new Feeds({ controlPlane, reads, logger, clock: systemClock, sha256: nodeCrypto.sha256 });
   const app = createApp({
     controlPlane,
     reads,
@@ -162,6 +164,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     makeCostlyRead: (read) => readingThread.make(read),
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     openLog: openLogOf(config, visitReads, logger),
+    feeds,
     limits: {
       keyRequestsPerSecond: config.keyRequestsPerSecond,
       publicAddressRequestsPerSecond: config.publicRates?.addressRequestsPerSecond ?? null,
@@ -188,6 +191,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
   const stop = async (options: { readonly isHurried?: boolean } = {}): Promise<void> => {
     isStopping = true;
     sayGoodbye();
+    void feeds.close();
     if (options.isHurried !== true) await pause(UNREADY_MS);
     await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
     await node.close();

@@ -14,11 +14,11 @@ import type { RecordState } from "@event-anchoring/records";
 import { proveAnchors, receiptAnswer, storedAnchorToJson } from "../reading/anchor-view.ts";
 import type { VisibleAnchor } from "../reading/anchor-view.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
+import { proveGrowth } from "../reading/growth.ts";
 import { LatestAnswers } from "../reading/latest-answers.ts";
 import { loadStates } from "../reading/load-records.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import type { ProblemError } from "../request/problem-error.ts";
-import { proveGrowth } from "./consistency.ts";
 import { callerOf, madeAnswer } from "./handler.ts";
 import type { Handler, HandlerAnswer, HandlerDependencies } from "./handler.ts";
 
