@@ -191,6 +191,16 @@ describeInBrowser("a node that does not", () => {
 });
 
 describeInBrowser("a node whose words do not hold", () => {
+  test("a rollback that the node itself admits is one, with both heads", async () => {
+    node.admitsRollback = true;
+    await watch(ROOT_THK);
+    await head("pass").waitFor();
+    const before = checkpointOf(node.leaves);
+    node.leaves = history(3);
+    expect(await alarm("rollback")).toContain("a tree of 5 leaves was seen, now one of 3");
+    expect((await evidence()).text).toBe(`${before}\n${checkpointOf(node.leaves)}`);
+  });
+
   test("a head that no quorum has signed is an alarm", async () => {
     node.cosigners = 1;
     await watch(ROOT_THK);

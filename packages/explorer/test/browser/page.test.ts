@@ -12,7 +12,7 @@ import type { ProofPageOptions } from "./proof-page.ts";
 
 // The page as an auditor uses it who was mailed a bundle. Pictures of it go to artefacts/explorer.
 
-const GZIP_BYTES_MAX = 90 * 1024;
+const GZIP_BYTES_MAX = 90_000;
 const chromium = findChromium();
 const describeInBrowser = chromium === null ? describe.skip : describe;
 const home = mkdtempSync(join(tmpdir(), "proof-page-"));

@@ -43,6 +43,8 @@ export class StubNode {
   proof: readonly Uint8Array[] | null = null;
   /** Whether it shows the log to who has no key. */
   isPublic = false;
+  /** Whether it says that its tree is smaller than one that is asked about, as the API does. */
+  admitsRollback = false;
   /** Instead of any answer of the API. */
   refuses: Refusal | null = null;
   /** Whether connections are cut instead of answered. */
@@ -129,6 +131,7 @@ export class StubNode {
     if (query.get("origin_fingerprint") !== ORIGIN) return problem({ status: 404, code: "no_anchor_yet" });
     const fromSize = Number(query.get("from_size") ?? 0);
     const treeSize = this.leaves.length;
+    if (fromSize > treeSize && this.admitsRollback) return problem({ status: 409, code: "from_size_ahead" });
     const proof = fromSize > 0 && fromSize <= treeSize ? (this.proof ?? consistencyOf(this.leaves, fromSize)) : null;
     return json({
       origin_fingerprint: ORIGIN,
