@@ -289,6 +289,7 @@ describeInBrowser("a node that does not answer", () => {
     expect(node.asked.every(({ authorization }) => authorization === undefined)).toBe(true);
     await connect("two words");
     await page.page.getByText("This cannot be a key").waitFor();
+    expect(await page.page.locator("#key").inputValue()).toBe("");
   });
 
   test("429 is waited out as the node asks, and what was seen stays", async () => {
