@@ -21,7 +21,8 @@ export interface Received {
   readonly text: string;
 }
 
-const TIMEOUT_MS = 20_000;
+/** Above the longest that a request may wait. */
+const TIMEOUT_MS = 40_000;
 
 export class HttpSender {
   readonly #url: URL;

@@ -204,6 +204,7 @@ export function limitsToJson(settings: LimitSettings): LimitsAnswer {
     prefer_wait_seconds_max: LIMITS.preferWaitSecondsMax,
     timeout_grace_ms: LIMITS.timeoutGraceMs,
     answer_timeout_ms: LIMITS.answerTimeoutMs,
+    latest_wait_seconds_max: LIMITS.latestWaitSecondsMax,
     feeds_max: LIMITS.feedsMax,
     key_feeds_max: LIMITS.keyFeedsMax,
     public_feeds_max: LIMITS.publicFeedsMax,

@@ -138,7 +138,10 @@ export const EVENT_READS = [
     path: "/v1/event-anchors/latest",
     tag: "events",
     summary: "Read the current latest anchor (the EEA) of one origin",
-    description: "Linearizable: never older than any answer given before the request came, on any node.",
+    description:
+      "Linearizable: never older than any answer given before the request came, on any node. With `after_size` " +
+      "and `wait` it comes as soon as the tree is larger, or in the end as it is: a request that waits takes the " +
+      "place of a feed.",
     scopes: ["read"],
     querySchema: latestQuerySchema,
     answers: { 200: latestSchema },

@@ -34,6 +34,8 @@ export const LIMITS = {
   timeoutGraceMs: 250,
   /** Within this time a client takes the whole of an answer, or the connection is closed. */
   answerTimeoutMs: 20_000,
+  /** How long the latest anchor may be waited for, in seconds. */
+  latestWaitSecondsMax: 30,
   /** Feeds that one node serves to keys at a time: in all, and to one key. */
   feedsMax: 256,
   keyFeedsMax: 32,

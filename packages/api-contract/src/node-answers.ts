@@ -128,6 +128,7 @@ export const limitsSchema = z
     prefer_wait_seconds_max: count,
     timeout_grace_ms: count,
     answer_timeout_ms: count,
+    latest_wait_seconds_max: count,
     feeds_max: count,
     key_feeds_max: count,
     public_feeds_max: count,

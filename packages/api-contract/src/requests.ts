@@ -211,6 +211,8 @@ export interface LatestQuery {
   readonly originFingerprint: OriginFingerprint | null;
   /** Size of the head the client has pinned; null = no consistency proof is wanted. */
   readonly fromSize: number | null;
+  /** What is waited for, and how long; null: nothing. */
+  readonly growth: { readonly afterSize: number; readonly waitS: number } | null;
 }
 
 const READ_ORIGIN = "Absent: the answering node's origin.";
@@ -221,10 +223,23 @@ export const latestQuerySchema = z
     from_size: optionalIntegerQueryField(1).describe(
       "Size of the tree that you know: the answer then proves that it is the beginning of this one.",
     ),
+    after_size: optionalIntegerQueryField(1).describe(
+      "With `wait`: the answer comes when the tree is larger than this, or when the time is over.",
+    ),
+    wait: optionalIntegerQueryField(0, LIMITS.latestWaitSecondsMax).describe(
+      "Seconds, with `after_size`. In the end the answer is what there is, larger or not.",
+    ),
+  })
+  .superRefine((query, context) => {
+    if ((query.wait === null) === (query.after_size === null)) return;
+    const [missing, given] = query.wait === null ? ["wait", "after_size"] : ["after_size", "wait"];
+    context.addIssue({ code: "custom", path: [missing], message: `is expected with ${given}` });
   })
   .transform((query): LatestQuery => ({
     originFingerprint: query.origin_fingerprint ?? null,
     fromSize: query.from_size,
+    growth:
+      query.after_size === null || query.wait === null ? null : { afterSize: query.after_size, waitS: query.wait },
   }));
 
 export interface ConsistencyQuery {

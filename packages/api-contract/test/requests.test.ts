@@ -188,13 +188,21 @@ describe("as_of", () => {
 
 describe("queries and paths", () => {
   test("nothing is needed, everything may be given", () => {
-    expect(valueOf(parseQuery(latestQuerySchema, ""))).toEqual({ originFingerprint: null, fromSize: null });
+    expect(valueOf(parseQuery(latestQuerySchema, ""))).toEqual({
+      originFingerprint: null,
+      fromSize: null,
+      growth: null,
+    });
     expect(valueOf(parseQuery(latestQuerySchema, `origin_fingerprint=${hex(0xaa).toUpperCase()}&from_size=3`))).toEqual(
       {
         originFingerprint: bytes(0xaa),
         fromSize: 3,
+        growth: null,
       },
     );
+    expect(valueOf(parseQuery(latestQuerySchema, "after_size=7&wait=30"))).toMatchObject({
+      growth: { afterSize: 7, waitS: 30 },
+    });
     expect(valueOf(parseQuery(traceQuerySchema, `trusted_roots=${hex(1)},${hex(2)}&limit=5&cursor=9`))).toEqual({
       asOf: null,
       trustedRoots: [bytes(1), bytes(2)],
@@ -205,6 +213,11 @@ describe("queries and paths", () => {
   });
 
   test.each([
+    "after_size=1",
+    "wait=1",
+    "after_size=1&wait=31",
+    "after_size=1&wait=-1",
+    "after_size=0&wait=1",
     "from_size",
     "from_size=",
     "from_size=0",

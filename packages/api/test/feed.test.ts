@@ -7,7 +7,7 @@ import { FeedReader, assertHeadsChained, until } from "@event-anchoring/testkit"
 import { StoreError } from "@event-anchoring/store";
 import { StreamReader } from "../src/http/stream-reader.ts";
 import { keyIdOf, startHarness } from "./api-harness.ts";
-import type { Harness } from "./api-harness.ts";
+import type { Answer, Harness } from "./api-harness.ts";
 import { hex } from "./records.ts";
 
 const PLENTY = { addressRequestsPerSecond: 100_000, requestsPerSecond: 100_000 };
@@ -266,6 +266,57 @@ describe("limits", () => {
     expect([send(new Uint8Array(2000)), sent, dropped]).toEqual([false, [2000, 2000], ["counted", "destroyed"]]);
     response.destroyed = true;
     expect([send(new Uint8Array(1)), sent.length]).toEqual([false, 2]);
+  });
+});
+
+describe("the latest anchor, waited for", () => {
+  const latest = (query: string, headers = { "x-api-key": harness.key }): Promise<Answer> =>
+    harness.send("GET", `/v1/event-anchors/latest?${query}`, undefined, headers);
+  const sizeOf = ({ json }: Answer): number => (json as unknown as { tree_size: number }).tree_size;
+
+  test("comes at once if there is news, and with the next growth if there is none", async () => {
+    expect(sizeOf(await latest("after_size=9&wait=30"))).toBe(10);
+    const waiting = latest("after_size=10&wait=30");
+    await until("somebody waits", () => harness.node.headsAwaited > 0);
+    const size = await write(4);
+    expect(sizeOf(await waiting)).toBe(size);
+  });
+
+  test("is what there is when the time is over, also if that is less than was asked for", async () => {
+    const [same, less] = await Promise.all([latest("after_size=10&wait=1"), latest("after_size=99&wait=1")]);
+    expect([same.status, sizeOf(same), less.status, sizeOf(less)]).toEqual([200, 10, 200, 10]);
+    expect(sizeOf(await latest("after_size=10&wait=0"))).toBe(10);
+    const grown = await latest("after_size=9&wait=1&from_size=4");
+    expect(grown.json).toMatchObject({ tree_size: 10, consistency: { from_size: 4, tree_size: 10 } });
+  });
+
+  test("keeps its key, and takes the place of a feed for as long as it waits", async () => {
+    const { status } = await harness.send("GET", "/v1/event-anchors/latest?after_size=10&wait=30", undefined, {});
+    expect(status).toBe(401);
+    const waiting = Array.from({ length: 32 }, () => latest("after_size=10&wait=30"));
+    await until("they wait", async () => (await harness.send("GET", feedPath("?after_size=99"))).status === 503);
+    expect((await latest("after_size=10&wait=30")).json.code).toBe("overloaded");
+    expect((await latest("after_size=9")).status).toBe(400);
+    const size = await write(1);
+    expect((await Promise.all(waiting)).map(sizeOf)).toEqual(waiting.map(() => size));
+    expect((await follow()).status).toBe(200);
+  });
+
+  test("ends with the node's word if that cannot say, and with the caller if it goes", async () => {
+    const waiting = latest("after_size=10&wait=30");
+    await until("somebody waits", () => harness.node.headsAwaited > 0);
+    harness.node.refusal = new RefusedError("unavailable", "the session has ended");
+    expect((await waiting).json.code).toBe("unavailable");
+    harness.node.refusal = null;
+    const gone = await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        const path = "/v1/event-anchors/latest?after_size=10&wait=30";
+        return harness.hold(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${harness.key}\r\n\r\n`);
+      }),
+    );
+    await until("they wait", async () => (await harness.send("GET", feedPath("?after_size=99"))).status === 503);
+    for (const socket of gone) socket.destroy();
+    await until("there is room", async () => (await harness.send("GET", feedPath("?after_size=99"))).status === 409);
   });
 });
 

@@ -69,6 +69,7 @@ export class OriginFeed {
   readonly #origin: OriginFingerprint;
   readonly #options: OriginFeedOptions;
   readonly #seats = new Map<Follower, Seat>();
+  readonly #waiting = new Set<{ readonly size: number; readonly done: () => void }>();
   readonly #onEnd: () => void;
   #head: Head;
   #users = 0;
@@ -120,6 +121,23 @@ export class OriginFeed {
     void this.#show(seat);
   }
 
+  /** Resolves when the head is beyond a size, when the feed has ended, or when the time or the caller is gone. */
+  async grownBeyond(size: number, withinMs: number, gone: AbortSignal): Promise<void> {
+    if (this.#isEnded || this.#head.treeSize > size || gone.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        gone.removeEventListener("abort", done);
+        this.#waiting.delete(waiter);
+        resolve();
+      };
+      const timer = setTimeout(done, withinMs);
+      const waiter = { size, done };
+      this.#waiting.add(waiter);
+      gone.addEventListener("abort", done);
+    });
+  }
+
   /** Every follower is told, and its answer ends. */
   end(code: ProblemCode): void {
     if (this.#isEnded) return;
@@ -127,6 +145,7 @@ export class OriginFeed {
     this.#onEnd();
     for (const follower of this.#seats.keys()) follower.end(code);
     this.#seats.clear();
+    for (const { done } of this.#waiting) done();
   }
 
   /** A failure ends the feed: never the process. */
@@ -159,6 +178,7 @@ export class OriginFeed {
     if (certificate === undefined || certificate.treeSize <= this.#head.treeSize) return;
     this.#head = new Head(certificate, ready, this.#options);
     for (const seat of this.#seats.values()) void this.#show(seat);
+    for (const { size, done } of this.#waiting) if (size < certificate.treeSize) done();
   }
 
   /**

@@ -33,6 +33,7 @@ import { readJsonBody } from "./json-body.ts";
 import { sendBytes } from "./respond.ts";
 import { serveFeed } from "./serve-feed.ts";
 import type { FeedDependencies } from "./serve-feed.ts";
+import { waitForGrowth } from "./wait-for-growth.ts";
 
 /** Streams have no handler: serveFeed writes them. */
 type HandledRouteId = Exclude<RouteId, CostlyRouteId | "getFeed">;
@@ -196,13 +197,15 @@ async function answer(
     return;
   }
   assertQuery(route, search);
+  const asked = { search, response, account, deadline };
+  const answerBy = id === "getLatestEventAnchor" ? await waitForGrowth(asked, dependencies) : deadline;
   const isAsync = preferences?.respondAsync ?? false;
   const handlerRequest: HandlerRequest = {
     route,
     call: exchange.call,
     caller,
     isVisit,
-    deadline,
+    deadline: answerBy,
     pathParameters,
     search,
     body,
