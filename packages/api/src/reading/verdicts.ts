@@ -1,3 +1,4 @@
+import { LIMITS } from "@event-anchoring/ledger";
 import { signaturesOfLeaf, rememberVerdicts } from "@event-anchoring/records";
 import type { VerdictMemo } from "@event-anchoring/records";
 import { verifyAsync } from "@event-anchoring/node-crypto";
@@ -9,13 +10,20 @@ import type { Deadline } from "../request/deadline.ts";
 /** More than the threads of the pool run at a time; few enough not to delay another request for long. */
 const IN_FLIGHT_MAX = 32;
 
+/**
+ * More than the longest delegation has: each link and each claim has two signatures. A read of it may end at its
+ * deadline before all are verified; the next one goes on from there. With fewer, the second half would push out the
+ * first, and no read would ever be answered.
+ */
+const VERDICTS_MAX = 5 * LIMITS.delegationLinksMax;
+
 const memos = new WeakMap<Crypto, VerdictMemo>();
 
 /** The same cryptography with one memo for all requests: most signatures have been verified before. */
 export function rememberingCrypto(crypto: Crypto): VerdictMemo {
   const known = memos.get(crypto);
   if (known !== undefined) return known;
-  const memo = rememberVerdicts(crypto);
+  const memo = rememberVerdicts(crypto, VERDICTS_MAX);
   memos.set(crypto, memo);
   return memo;
 }

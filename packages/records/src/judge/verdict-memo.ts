@@ -3,8 +3,8 @@ import type { Crypto } from "@event-anchoring/protocol";
 import type { SignatureToVerify } from "../book/signatures.ts";
 
 /**
- * Verdicts remembered: more than the signatures that can be under way at a time (a full queue of 8,192 commands with
- * two each, and two entries of 256 before it), so that none is forgotten before it is used. About 100 bytes each.
+ * Verdicts remembered, unless the caller needs more: more than the signatures that can be under way at a time (a full
+ * queue of 8,192 commands with two each, and two entries of 256 before it), so that none is forgotten before it is used.
  */
 const VERDICTS_MAX = 20_480;
 
@@ -32,8 +32,9 @@ export interface VerdictMemo extends Crypto {
  * Remembers verdicts: a thousand receipts of one checkpoint cost its few signatures once, a cosignature that was
  * counted is not verified again when its certificate is decided, and a signature that was verified on arrival is not
  * verified again when it is decided. The oldest are forgotten, which costs a verification and nothing else.
+ * @param verdictsMax how many are remembered; about 100 bytes each
  */
-export function rememberVerdicts(crypto: Crypto): VerdictMemo {
+export function rememberVerdicts(crypto: Crypto, verdictsMax: number = VERDICTS_MAX): VerdictMemo {
   const verdicts = new Map<string, boolean>();
   const uses = { remembered: 0, computed: 0 };
 
@@ -44,7 +45,7 @@ export function rememberVerdicts(crypto: Crypto): VerdictMemo {
   }
 
   function remember(name: string, isGood: boolean): void {
-    const oldest = verdicts.size < VERDICTS_MAX ? undefined : verdicts.keys().next().value;
+    const oldest = verdicts.size < verdictsMax ? undefined : verdicts.keys().next().value;
     if (oldest !== undefined) verdicts.delete(oldest);
     verdicts.set(name, isGood);
   }
