@@ -75,6 +75,7 @@ test.each([
   ["it refused one that this node would refuse as well", () => refuse(true)],
   ["it refused one, and this node learns why", () => refuse(false, true)],
   ["another node leads by then", () => (leader = "c")],
+  ["it was elected again meanwhile", () => failover.onElected()],
 ])("a leader is kept if %s", (_what, happens) => {
   forward(3);
   clock.advance(3000);

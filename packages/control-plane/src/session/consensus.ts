@@ -248,6 +248,7 @@ export class Consensus {
     this.#options.environment.logger.info("leader_changed", { leader: this.leaderNodeId(), role });
     this.#options.counts.noteLeaderChange();
     if (leader === 0n) return;
+    this.failover.onElected();
     this.rounds.onLeaderChange();
     this.#parts.onLeader();
   }

@@ -64,6 +64,11 @@ export class Failover {
     if (this.#options.leader() === nodeId && this.#campaign === null) this.#leave();
   }
 
+  /** A leader is elected, perhaps the same again: what became of writes before that says nothing about its office. */
+  onElected(): void {
+    this.#wait = null;
+  }
+
   /** Writes of this node's clients were forwarded to the leader. */
   onForwarded(leader: string): void {
     const nowMs = this.#nowMs();
