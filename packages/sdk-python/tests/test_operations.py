@@ -128,6 +128,13 @@ CASES: List[Case] = [
         models.Latest,
     ),
     Case(
+        "latest",
+        EVENTS + "/latest",
+        lambda c, b: c.latest(after_size=3, wait_seconds=30),
+        lambda b: f"{EVENTS}/latest?after_size=3&wait=30",
+        models.Latest,
+    ),
+    Case(
         "consistency",
         EVENTS + "/consistency",
         lambda c, b: c.consistency(b["from"]["tree_size"], to_size=b["to"]["tree_size"]),

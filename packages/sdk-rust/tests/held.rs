@@ -96,6 +96,7 @@ async fn a_head_whose_parts_are_not_of_one_tree() {
     let Some(open_api) = open_api() else { return };
     let latest = example(&open_api, "getLatestEventAnchor", "200");
     client(answer(200, &latest)).latest(None, None).await.unwrap();
+    client(answer(200, &latest)).latest_after(None, 3, 30).await.unwrap();
     for (name, lie) in [
         ("depth", json!(6)),
         ("tree_size", json!(9)),

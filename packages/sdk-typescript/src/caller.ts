@@ -22,6 +22,8 @@ export interface Operation {
   /** The client event ids of the events in the body. */
   readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
+  /** How much longer than usual the service may take. */
+  readonly waitMs?: number | undefined;
   /** It needs no API key, and gets none unless it is welcome. */
   readonly isPublic?: boolean | undefined;
   /** The route is public, but shows more to a key: the key is sent if there is one. */
@@ -96,7 +98,8 @@ export class Caller {
     const { apiKey, timeoutMs, batchTimeoutMs } = this.#settings;
     const needsKey = operation.isPublic !== true;
     if (needsKey && apiKey === null) throw new InvalidInput("apiKey", "this call needs an API key");
-    const usual = (operation.isBatch === true ? batchTimeoutMs : timeoutMs) + (options.wait ?? 0) * 1000;
+    const waitMs = (options.wait ?? 0) * 1000 + (operation.waitMs ?? 0);
+    const usual = (operation.isBatch === true ? batchTimeoutMs : timeoutMs) + waitMs;
     return {
       method: operation.method ?? "GET",
       path: `${operation.path}${queryOf(operation.query)}`,
@@ -109,6 +112,7 @@ export class Caller {
       requestId: chosenRequestId(options.requestId),
       prefer: preferOf(options),
       timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, usual),
+      waitMs: operation.waitMs ?? 0,
       signal: options.signal ?? null,
       isAnswer: operation.isAnswer ?? isSuccess,
     };

@@ -389,13 +389,16 @@ export class Client {
    * The latest certified anchor (EEA) of an origin. A Monitor holds it against what was seen before.
    */
   async latest(question: LatestQuestion = {}, options: CallOptions = {}): Promise<Answered<LatestAnchor>> {
-    const { originFingerprint, fromSize } = question;
+    const { originFingerprint, fromSize, afterSize, waitSeconds } = question;
     const origin = originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint);
     const query = {
       origin_fingerprint: origin,
       from_size: fromSize === undefined ? null : count("fromSize", fromSize),
+      after_size: afterSize === undefined ? null : count("afterSize", afterSize),
+      wait: waitSeconds === undefined ? null : count("waitSeconds", waitSeconds),
     };
-    const latest = await this.#caller.ask({ path: "/v1/event-anchors/latest", query }, readLatest, options);
+    const operation = { path: "/v1/event-anchors/latest", query, waitMs: (waitSeconds ?? 0) * 1000 };
+    const latest = await this.#caller.ask(operation, readLatest, options);
     holdLatest(latest, latest.requestId);
     holdOrigin(latest.originFingerprint, origin);
     await this.#guard.check(latest.receipt, latest.anchor.anchorId);

@@ -39,6 +39,8 @@ export interface Call {
   readonly requestId: string;
   readonly prefer: string | null;
   readonly timeoutMs: number;
+  /** How long the service was asked to wait: the whole call may take so much longer. */
+  readonly waitMs: number;
   readonly signal: AbortSignal | null;
   /** Whether what has this status is an answer. */
   readonly isAnswer: (status: number) => boolean;
@@ -86,7 +88,8 @@ export class Exchange {
    * @throws AnchoringError
    */
   async send(call: Call): Promise<EndpointResponse> {
-    const { retry, timing, deadlineMs, onRetry } = this.#options;
+    const { retry, timing, onRetry } = this.#options;
+    const deadlineMs = this.#options.deadlineMs + call.waitMs;
     const startedMs = timing.now();
     let inDoubt = false;
     let told: Pick<Failure, "endpoint" | "result"> | null = null;

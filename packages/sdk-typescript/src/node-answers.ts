@@ -123,6 +123,11 @@ export interface Limits {
   readonly preferWaitSecondsMax: number;
   readonly timeoutGraceMs: number;
   readonly answerTimeoutMs: number;
+  readonly latestWaitSecondsMax: number;
+  readonly feedsMax: number;
+  readonly keyFeedsMax: number;
+  readonly publicFeedsMax: number;
+  readonly addressFeedsMax: number;
   readonly listItemsMax: number;
   readonly traceParentsMax: number;
   readonly traceHopsMax: number;
@@ -230,6 +235,11 @@ export const readLimits = record<Limits>({
   preferWaitSecondsMax: readCount,
   timeoutGraceMs: readCount,
   answerTimeoutMs: readCount,
+  latestWaitSecondsMax: readCount,
+  feedsMax: readCount,
+  keyFeedsMax: readCount,
+  publicFeedsMax: readCount,
+  addressFeedsMax: readCount,
   listItemsMax: readCount,
   traceParentsMax: readCount,
   traceHopsMax: readCount,

@@ -54,6 +54,10 @@ export interface LatestQuestion {
   readonly originFingerprint?: Bytes32 | undefined;
   /** The tree size that you have pinned, to be shown that it is the beginning of this one. */
   readonly fromSize?: number | undefined;
+  /** Waits until the tree is larger than this, `waitSeconds` long: the answer is then what there is, larger or not. */
+  readonly afterSize?: number | undefined;
+  /** 1 to 30, with `afterSize`. */
+  readonly waitSeconds?: number | undefined;
 }
 
 export interface ConsistencyQuestion {

@@ -113,6 +113,15 @@ describe("asking again", () => {
     expect(transport.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([350, 250, 50]);
   });
 
+  test("who waits for the next head has the time for it beyond timeout and deadline", async () => {
+    const json = exampleOf("GET /v1/event-anchors/latest", 200);
+    const transport = new FakeTransport({ status: 200, json });
+    const { client } = clientOf(transport);
+    await client.latest({ afterSize: 3, waitSeconds: 30 });
+    expect(transport.requests[0]?.url).toMatch(/\/latest\?after_size=3&wait=30$/);
+    expect(transport.requests[0]?.timeoutMs).toBe(40_000);
+  });
+
   test("a try that the deadline cuts short does not hide what was said before, and still leaves a doubt", async () => {
     const options = { deadlineMs: 350, retry: { attemptsMax: 2 } };
     const read = clientOf(new FakeTransport(problem(503, "no_leader"), TIMEOUT), options).client;

@@ -151,6 +151,8 @@ const LOG = [
   "GET /v1/origins/{origin_fingerprint}/tile/entries/{index}",
   "GET /v1/origins/{origin_fingerprint}/tile/{level}/{index}",
 ];
+/** No method reads it: any client of server-sent events does. */
+const STREAMS = ["GET /v1/origins/{origin_fingerprint}/feed"];
 const ASKED = Object.keys(CALLS);
 
 function camel(name: string): string {
@@ -200,7 +202,7 @@ const BATCH = "POST /v1/event-anchors/batch";
 
 describe("operations of the OpenAPI document", () => {
   test("each has its method", () => {
-    const known = [...Object.keys(CALLS), ...PAGES, ...LOG];
+    const known = [...Object.keys(CALLS), ...PAGES, ...LOG, ...STREAMS];
     expect(OPERATIONS.filter((operation) => !known.includes(operation))).toEqual([]);
   });
 

@@ -36,12 +36,14 @@ def make_call(
     needs_key: bool = True,
     takes_key: bool = False,
     is_batch: bool = False,
+    longer_s: float = 0,
     accept: str = "application/json",
     answers: Tuple[int, ...] = (200, 201, 202),
 ) -> Call:
     """A call with its headers. Raises InvalidInput if it needs an API key and there is none.
 
     takes_key: it needs no API key, and shows more with one.
+    longer_s: how much longer than usual the service may take.
     """
     request_id = new_request_id()
     headers: List[Tuple[str, str]] = [
@@ -59,7 +61,7 @@ def make_call(
     prefer = None if wait is None else wait.header()
     if prefer is not None:
         headers.append(("Prefer", prefer))
-    timeout_s = session.batch_timeout_s if is_batch else session.timeout_s
+    timeout_s = (session.batch_timeout_s if is_batch else session.timeout_s) + longer_s
     if wait is not None and wait.seconds is not None:
         timeout_s = max(timeout_s, wait.seconds + 5.0)
     request = Request(method, target, tuple(headers), encoded, timeout_s)
@@ -91,9 +93,17 @@ def ask_bytes(session: Session, path: str, accept: str) -> Operation[bytes]:
     return response.body
 
 
-def get(session: Session, of_class: Type[T], path: str, query: Query = (), *, needs_key: bool = True) -> Operation[T]:
+def get(
+    session: Session,
+    of_class: Type[T],
+    path: str,
+    query: Query = (),
+    *,
+    needs_key: bool = True,
+    longer_s: float = 0,
+) -> Operation[T]:
     """A GET."""
-    call = make_call(session, "GET", target_of(path, query), needs_key=needs_key)
+    call = make_call(session, "GET", target_of(path, query), needs_key=needs_key, longer_s=longer_s)
     return (yield from ask(session, call, lambda body: decode(of_class, body)))
 
 

@@ -1,5 +1,7 @@
 //! Reading, verifying and tracing: operations that change nothing.
 
+use std::time::Duration;
+
 use serde_json::{json, Map, Value};
 
 use super::held::{hold_batch, hold_consistency, hold_content, hold_id, hold_latest, hold_list, hold_origin};
@@ -120,7 +122,32 @@ impl Client {
             ("origin_fingerprint", origin_fingerprint.map(Hash::to_hex)),
             ("from_size", from_size.map(|size| size.to_string())),
         ];
-        let latest: Latest = self.call(&self.get(target("/v1/event-anchors/latest", query))).await?;
+        self.held_latest(&self.get(target("/v1/event-anchors/latest", query)), origin_fingerprint).await
+    }
+
+    /// The same, as soon as the tree is larger than `after_size`; when `wait_seconds` (1 to 30) are over, the answer is
+    /// what there is, larger or not.
+    ///
+    /// # Errors
+    /// `no_anchor_yet`, `overloaded`.
+    pub async fn latest_after(
+        &self,
+        origin_fingerprint: Option<&OriginFingerprint>,
+        after_size: u64,
+        wait_seconds: u32,
+    ) -> Result<Latest> {
+        let query = vec![
+            ("origin_fingerprint", origin_fingerprint.map(Hash::to_hex)),
+            ("after_size", Some(after_size.to_string())),
+            ("wait", Some(wait_seconds.to_string())),
+        ];
+        let usual = self.get(target("/v1/event-anchors/latest", query));
+        let timeout = usual.timeout + Duration::from_secs(u64::from(wait_seconds));
+        self.held_latest(&Call { timeout, ..usual }, origin_fingerprint).await
+    }
+
+    async fn held_latest(&self, call: &Call, origin_fingerprint: Option<&OriginFingerprint>) -> Result<Latest> {
+        let latest: Latest = self.call(call).await?;
         hold_latest(&latest)?;
         hold_origin(&latest.origin_fingerprint, origin_fingerprint)?;
         self.check_receipt(&latest.receipt, &latest.anchor.anchor_id).await?;

@@ -61,15 +61,22 @@ def _is_one_head(latest: models.Latest) -> bool:
 
 
 def latest(
-    session: Session, *, origin_fingerprint: Optional[Bytes32], from_size: Optional[int]
+    session: Session,
+    *,
+    origin_fingerprint: Optional[Bytes32],
+    from_size: Optional[int],
+    after_size: Optional[int],
+    wait_seconds: Optional[int],
 ) -> Operation[models.Latest]:
     """GET /v1/event-anchors/latest."""
     asked = _own_origin(origin_fingerprint)
     query: Query = (
         ("origin_fingerprint", None if asked is None else asked.hex()),
         ("from_size", None if from_size is None else inputs.integer("from_size", from_size, minimum=1)),
+        ("after_size", None if after_size is None else inputs.integer("after_size", after_size, minimum=1)),
+        ("wait", None if wait_seconds is None else inputs.integer("wait_seconds", wait_seconds, minimum=0)),
     )
-    found = yield from get(session, models.Latest, "/v1/event-anchors/latest", query)
+    found = yield from get(session, models.Latest, "/v1/event-anchors/latest", query, longer_s=wait_seconds or 0)
     if not _is_one_head(found):
         raise UnexpectedAnswer("the parts of the answer are not about one tree")
     hold_origin(found.origin_fingerprint, asked)

@@ -193,5 +193,10 @@ class Limits:
     attribute_type_max: int
     delegation_depth_max: int
     key_requests_per_second: Optional[int] = None
+    latest_wait_seconds_max: Optional[int] = None
+    feeds_max: Optional[int] = None
+    key_feeds_max: Optional[int] = None
+    public_feeds_max: Optional[int] = None
+    address_feeds_max: Optional[int] = None
     public_address_requests_per_second: Optional[int] = None
     public_requests_per_second: Optional[int] = None

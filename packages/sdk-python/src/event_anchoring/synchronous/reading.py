@@ -23,14 +23,29 @@ class ReadingCalls(ClientBase):
         """A receipt under the newest certificate; `receipt.text()` is what belongs into a file `*.tlog-proof`."""
         return self._run(reading.get_receipt(self._session, anchor_id))
 
-    def latest(self, *, origin_fingerprint: Optional[Bytes32] = None, from_size: Optional[int] = None) -> models.Latest:
+    def latest(
+        self,
+        *,
+        origin_fingerprint: Optional[Bytes32] = None,
+        from_size: Optional[int] = None,
+        after_size: Optional[int] = None,
+        wait_seconds: Optional[int] = None,
+    ) -> models.Latest:
         """The latest certified anchor (EEA) of an origin.
 
         Args:
             origin_fingerprint: None: that of the node that answers.
             from_size: tree size that you know: the answer then proves that it is the beginning of this one.
+            after_size: waits until the tree is larger than this, or the time is over: the answer is then what there is.
+            wait_seconds: 1 to 30, with after_size.
         """
-        found = reading.latest(self._session, origin_fingerprint=origin_fingerprint, from_size=from_size)
+        found = reading.latest(
+            self._session,
+            origin_fingerprint=origin_fingerprint,
+            from_size=from_size,
+            after_size=after_size,
+            wait_seconds=wait_seconds,
+        )
         return self._run(found)
 
     def consistency(
