@@ -57,6 +57,10 @@ export class ConformanceJudge {
       }
     }
     this.#seen.add(`${operation.id} ${status}`);
+    if (Object.keys(answer.content).length === 0) {
+      if (received.text !== "") throw new NonconformingError(`${operation.id} ${status} has a body`, received);
+      return null;
+    }
     const type = mediaTypeOf(received);
     const media = answer.content[type];
     if (media === undefined) throw new NonconformingError(`${operation.id} ${status} is no ${type}`, received);

@@ -314,6 +314,10 @@ describe("every operation, as it is meant", () => {
       expect([id, head.status, head.text]).toEqual([id, 200, ""]);
       cluster.judge.judge(cluster.operation(id), head);
     }
+    for (const id of ["getProofPage", "getVerifyPage"]) {
+      const { etag } = (await cluster.ask(id)).received.headers;
+      await cluster.expect(304, id, { headers: { "if-none-match": String(etag) } });
+    }
     const { received } = await cluster.ask("getDocs");
     const assets = [...received.text.matchAll(/(?:href|src)="docs\/([^"]+)"/g)].map(([, asset]) => asset ?? "");
     expect(assets.length).toBeGreaterThanOrEqual(2);

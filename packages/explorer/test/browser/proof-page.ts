@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 import type { Browser, Page } from "playwright-core";
 
 export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));
+/** A page judges a hundred bundles in seconds, and on a busy machine in many. */
+const MANY_CARDS_MS = 100_000;
 const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
 
 /** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
@@ -121,7 +123,7 @@ export class ProofPage {
     await this.page
       .locator(".card")
       .nth(count - 1)
-      .waitFor();
+      .waitFor({ timeout: MANY_CARDS_MS });
     return (await this.page.evaluate(READ_CARDS)) as ShownCard[];
   }
 
