@@ -58,7 +58,7 @@ import { eachItem, listClaims, listEvents, listGrants } from "./lists.ts";
 import { isReadiness, readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { wholeTrace } from "./whole-trace.ts";
-import { anchorPath, asOfBody, asOfQuery, hexList } from "./query-inputs.ts";
+import { anchorPath, asOfBody, asOfQuery, hexList, latestQuery } from "./query-inputs.ts";
 import type { RawAnswer, RawRequest } from "./raw-request.ts";
 import type {
   AnchorToVerify,
@@ -389,18 +389,11 @@ export class Client {
    * The latest certified anchor (EEA) of an origin. A Monitor holds it against what was seen before.
    */
   async latest(question: LatestQuestion = {}, options: CallOptions = {}): Promise<Answered<LatestAnchor>> {
-    const { originFingerprint, fromSize, afterSize, waitSeconds } = question;
-    const origin = originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint);
-    const query = {
-      origin_fingerprint: origin,
-      from_size: fromSize === undefined ? null : count("fromSize", fromSize),
-      after_size: afterSize === undefined ? null : count("afterSize", afterSize),
-      wait: waitSeconds === undefined ? null : count("waitSeconds", waitSeconds),
-    };
-    const operation = { path: "/v1/event-anchors/latest", query, waitMs: (waitSeconds ?? 0) * 1000 };
+    const query = latestQuery(question);
+    const operation = { path: "/v1/event-anchors/latest", query, waitMs: (query.wait ?? 0) * 1000 };
     const latest = await this.#caller.ask(operation, readLatest, options);
     holdLatest(latest, latest.requestId);
-    holdOrigin(latest.originFingerprint, origin);
+    holdOrigin(latest.originFingerprint, query.origin_fingerprint);
     await this.#guard.check(latest.receipt, latest.anchor.anchorId);
     return latest;
   }

@@ -76,6 +76,23 @@ export interface PageInput {
   readonly limit?: number | undefined;
 }
 
+/** @throws InvalidInput */
+export function latestQuery({ originFingerprint, fromSize, afterSize, waitSeconds }: LatestQuestion): {
+  readonly origin_fingerprint: string | null;
+  readonly from_size: number | null;
+  readonly after_size: number | null;
+  readonly wait: number | null;
+} {
+  const counted = (field: string, value: number | undefined): number | null =>
+    value === undefined ? null : count(field, value);
+  return {
+    origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+    from_size: counted("fromSize", fromSize),
+    after_size: counted("afterSize", afterSize),
+    wait: counted("waitSeconds", waitSeconds),
+  };
+}
+
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
 function position(asOf: AsOfInput): number | string {

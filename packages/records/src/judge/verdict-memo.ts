@@ -4,7 +4,7 @@ import type { SignatureToVerify } from "../book/signatures.ts";
 
 /**
  * Verdicts remembered, unless the caller needs more: more than the signatures that can be under way at a time (a full
- * queue of 8,192 commands with two each, and two entries of 256 before it), so that none is forgotten before it is used.
+ * queue of 8,192 commands with two each, and two entries of 256 before it), so that none is forgotten before its use.
  */
 const VERDICTS_MAX = 20_480;
 
