@@ -167,6 +167,22 @@ describe("a node that becomes entitled to cosign", () => {
     expect(a.promises.mayLackNewest).toBe(isAtOnce);
   });
 
+  test("whose newest promise may be lost signs once a learner that has let it in votes", async () => {
+    const setup = await ready("a");
+    const { cluster } = setup;
+    const joining = newcomers(setup, "b", "c");
+    const [a] = cluster.nodes as [QuietMachine];
+    for (const { identity } of joining) await cluster.add(identity);
+    const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
+    void cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
+    await cluster.until(() => a.live().membership.group.confState.learners.length === 2, "two follow");
+    cluster.crash(a);
+    await a.volume.replace({ ...a.promises, mayLackNewest: true });
+    await cluster.start(a);
+    await untilAllIsCertified(setup, 3);
+    expect(a.live().membership.group.maySign()).toBe(true);
+  });
+
   test("takes the place of one that died before: three grow to five, under one leader", async () => {
     const setup = await ready("a", "b", "c");
     const { cluster } = setup;

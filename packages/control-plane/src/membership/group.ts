@@ -116,6 +116,8 @@ export class Group {
       if (id !== identity.raftId && nodeId !== null) network.disconnect(nodeId, "it has left the group");
     }
     if (gone.includes(identity.raftId)) this.#options.onRetired(this.#leftBecause());
+    // A learner that has let this node in becomes a voter while the connection stays.
+    for (const nodeId of this.voters()) if (network.isConnected(nodeId)) this.onPeerUp(nodeId);
   }
 
   #leftBecause(): string {
@@ -130,7 +132,7 @@ export class Group {
     return raftId !== null && allOf(this.#confState).includes(raftId);
   }
 
-  /** That peer has judged this node's hello, and remembers no promise that it lacks. */
+  /** That peer has judged this node's hello, and remembers no promise that it lacks. Only a voter's word counts. */
   onPeerUp(nodeId: string): void {
     const { promises, members, environment } = this.#options;
     const raftId = members.raftIdOf(nodeId);
