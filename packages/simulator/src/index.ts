@@ -13,7 +13,7 @@ export { simCommand } from "./lives/sim-command.ts";
 export { NoLie } from "./lies/lie.ts";
 export { lyingNetwork } from "./lies/lying-network.ts";
 export { OtherBytes, cosignedBy } from "./lies/other-bytes.ts";
-export { DECEIVES, KEEPS_OFFICE, LIES } from "./lies/all-lies.ts";
+export { DECEIVES, KEEPS_OFFICE, LIES, MAY_DECEIVE } from "./lies/all-lies.ts";
 export type { LieName } from "./lies/all-lies.ts";
 export { QuietCluster } from "./quiet/quiet-cluster.ts";
 export type { QuietMachine } from "./quiet/quiet-machine.ts";

@@ -10,7 +10,7 @@ import {
   verifyContradiction,
 } from "@event-anchoring/protocol";
 import { GIVING_UP_SENTENCES } from "./giving-up.ts";
-import { DECEIVES, KEEPS_OFFICE, type LieName } from "../lies/all-lies.ts";
+import { DECEIVES, KEEPS_OFFICE, type LieName, MAY_DECEIVE } from "../lies/all-lies.ts";
 import { simulatedCrypto } from "../trust/simulated-crypto.ts";
 import type { SimulatedMachine } from "../machine/simulated-machine.ts";
 import { WORLD_START_MS } from "../world/simulated-process.ts";
@@ -175,7 +175,19 @@ export class LiarJudge {
   }
 
   #isDeceived(machine: SimulatedMachine | null): boolean {
-    return machine === this.#victim && DECEIVES.has(this.#options.lie);
+    const { lie } = this.#options;
+    if (machine === this.#victim && DECEIVES.has(lie)) return true;
+    return machine !== null && MAY_DECEIVE.has(lie) && this.#holdsAnotherEntry(machine);
+  }
+
+  /** Most of the other honest nodes have decided another entry under an index that this one has decided. */
+  #holdsAnotherEntry(machine: SimulatedMachine): boolean {
+    const others = this.honest.filter((other) => other !== machine);
+    const own = termsOf(machine);
+    const differing = others.filter((other) =>
+      [...termsOf(other)].some(([index, term]) => (own.get(index) ?? term) !== term),
+    );
+    return differing.length * 2 > others.length;
   }
 
   /** 2k − n ≥ f + 1, with one liar. */
@@ -289,6 +301,11 @@ export class LiarJudge {
       }
     });
   }
+}
+
+/** Of every entry that its tables hold. */
+function termsOf({ database }: SimulatedMachine): ReadonlyMap<number, number> {
+  return new Map(database.applied.map(({ decision: { index, term } }) => [index, term]));
 }
 
 /** Which roots were signed over each size, by whom, as far as honest nodes were told. */

@@ -44,6 +44,12 @@ export type LieName = keyof typeof LIES;
 /** These give one node another log than the others. */
 export const DECEIVES: ReadonlySet<LieName> = new Set(["other_bytes", "own_writes_alone"]);
 
+/**
+ * These may: a follower that believes in a commit keeps and signs an entry that the group replaces when another node
+ * leads before the entry has reached a majority.
+ */
+export const MAY_DECEIVE: ReadonlySet<LieName> = new Set(["forged_commits"]);
+
 /** With these the liar goes on leading and accepts no writes of others. */
 export const KEEPS_OFFICE: ReadonlySet<LieName> = new Set(["silent_leader", "refusing_leader", "pretending_leader"]);
 
