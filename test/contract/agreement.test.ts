@@ -82,6 +82,7 @@ function asText(value: unknown): string {
 const QUERY_RULES: Readonly<Record<string, (query: ReadonlyMap<string, string>) => boolean>> = {
   listEventAnchors: (query) =>
     ["event_hash", "iris_ref", "grant_ref", "client_event_id"].filter((name) => query.has(name)).length !== 1,
+  getLatestEventAnchor: (query) => query.has("after_size") !== query.has("wait"),
   getConsistency: (query) => Number(query.get("to_size") ?? Number.MAX_SAFE_INTEGER) < Number(query.get("from_size")),
   getClaimAnchor: (query) =>
     Number(query.get("attribute_type")) > 0xffff_ffff ||
