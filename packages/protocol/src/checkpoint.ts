@@ -89,22 +89,37 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
   return `${origin}\n${treeSize}\n${bytesToBase64(rootHash)}\n`;
 }
 
+function parseLines(text: string): { readonly checkpoint: Checkpoint; readonly extensions: readonly string[] } {
+  const [origin = "", size = "", root = "", ...rest] = text.split("\n");
+  const treeSize = parseDecimal(size);
+  if (rest.pop() !== "" || origin === "" || treeSize === null) {
+    throw new CheckpointError("checkpoint_malformed", "a checkpoint is an origin, a size and a root hash");
+  }
+  try {
+    return { checkpoint: { origin, treeSize, rootHash: base64ToBytes(root, 32) }, extensions: rest };
+  } catch (error) {
+    if (error instanceof InvalidBytesError) throw new CheckpointError("checkpoint_malformed", error.message);
+    throw error;
+  }
+}
+
 /**
  * Reads a checkpoint text, which may be attacker-controlled. Extension lines are refused: nothing would check them.
  * @throws CheckpointError `checkpoint_malformed` or `checkpoint_extended`
  */
 export function parseCheckpoint(text: string): Checkpoint {
-  const lines = text.split("\n");
-  const [origin = "", size = "", root = ""] = lines;
-  const treeSize = parseDecimal(size);
-  if (lines.length < 4 || lines[lines.length - 1] !== "" || origin === "" || treeSize === null) {
-    throw new CheckpointError("checkpoint_malformed", "a checkpoint is an origin, a size and a root hash");
-  }
-  if (lines.length > 4) throw new CheckpointError("checkpoint_extended", "extension lines are not accepted");
-  try {
-    return { origin, treeSize, rootHash: base64ToBytes(root, 32) };
-  } catch (error) {
-    if (error instanceof InvalidBytesError) throw new CheckpointError("checkpoint_malformed", error.message);
-    throw error;
-  }
+  const { checkpoint, extensions } = parseLines(text);
+  if (extensions.length > 0) throw new CheckpointError("checkpoint_extended", "extension lines are not accepted");
+  return checkpoint;
+}
+
+/**
+ * Reads the checkpoint text of any log. Extension lines are allowed: a cosignature covers them and makes no statement
+ * about them (tlog-cosignature).
+ * @throws CheckpointError `checkpoint_malformed`
+ */
+export function parseForeignCheckpoint(text: string): Checkpoint {
+  const { checkpoint, extensions } = parseLines(text);
+  if (extensions.includes("")) throw new CheckpointError("checkpoint_malformed", "an extension line is empty");
+  return checkpoint;
 }

@@ -138,6 +138,19 @@ export {
   rootKeyName,
 } from "./checkpoint.ts";
 export type { Checkpoint } from "./checkpoint.ts";
+export {
+  ADD_CHECKPOINT_BYTES_MAX,
+  AddCheckpointError,
+  COSIGNATURES_BYTES_MAX,
+  CONSISTENCY_LINES_MAX,
+  TREE_SIZE_CONTENT_TYPE,
+  formatAddCheckpoint,
+  formatCosignatures,
+  formatTreeSize,
+  parseAddCheckpoint,
+  parseCosignatures,
+  parseTreeSize,
+} from "./witness/add-checkpoint.ts";
 export { cosignatureLine, cosignatureMessage, parseCosignatureLine, verifyCosignature } from "./cosignature.ts";
 export { ContradictionError, formatContradiction, verifyContradiction } from "./contradiction.ts";
 export type { ContradictingNote, Contradiction } from "./contradiction.ts";
