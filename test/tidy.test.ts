@@ -14,7 +14,7 @@ import {
   libraryOf,
 } from "./tidy/packages.ts";
 import { type SyntaxFacts, readSyntax } from "./tidy/syntax.ts";
-import { wordInLine, wordInName } from "./tidy/words.ts";
+import { bareOf, wordInLine, wordInName } from "./tidy/words.ts";
 
 // The rules of this repository that neither compiler nor linter hold. Each test lists every offender as
 // `file:line: what is wrong`; nothing is executed, so a rule costs one pass over the text or the syntax tree.
@@ -373,6 +373,19 @@ describe("words", () => {
         wordInLine,
       ),
     ).toEqual([]);
+  });
+
+  test("comments name what they describe", () => {
+    expect(linesWhere(CODE, bareOf)).toEqual([]);
+    const planted = [
+      "/** Of the group. */",
+      "  // Of two.",
+      " * Of each.",
+      "    # Of a replay.",
+      '"""Of it."""',
+      "-- Of all.",
+    ];
+    expect(planted.filter((line) => bareOf(line) === null)).toEqual([]);
   });
 
   test.each(["dataOf", "entryInfo", "KEY_HELPERS", "utilities.utils", "SessionManager", "magicBytes"])(

@@ -3,6 +3,7 @@ import type { HeadEvent } from "@event-anchoring/api-contract";
 import { ClusterLoad, FeedReader, assertHeadsChained, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { eraseSharedCluster, sharedCluster } from "../shared-cluster.ts";
+import { killLeader } from "./kill-leader.ts";
 
 const WRITERS = 6;
 const KILLS = Number(process.env["KILLS"] ?? 3);
@@ -21,18 +22,6 @@ afterAll(async () => {
   await load?.abandon();
   await eraseSharedCluster();
 }, 240_000);
-
-async function killLeader(): Promise<void> {
-  const leader = await setup.leader();
-  for (const pid of [leader.pids.control_plane, leader.pids.api]) {
-    if (pid === null) throw new Error(`${leader.id} has a process that does not run`);
-    process.kill(pid, "SIGKILL");
-  }
-  await until("cluster.json names other processes", () => {
-    const { pids } = setup.entry(leader.id);
-    return pids.api !== null && pids.control_plane !== null && pids.control_plane !== leader.pids.control_plane;
-  });
-}
 
 /** Whoever follows an origin for good: at another node as soon as one ends or refuses, from where it was. */
 class LastingFollower {
@@ -86,7 +75,7 @@ test(
     load = ClusterLoad.start(setup, WRITERS);
     for (let kill = 0; kill < KILLS; kill += 1) {
       await load.more(WRITES_BETWEEN_KILLS);
-      await killLeader();
+      await killLeader(setup);
       await setup.cluster.ready();
     }
     await load.more(WRITES_BETWEEN_KILLS);

@@ -73,7 +73,7 @@ async function readiness(): Promise<[status: number, body: unknown] | null> {
     const response = await fetch(`${setup.entry(NODE).api_url}/readyz`, { signal: AbortSignal.timeout(5000) });
     return [response.status, await response.json()];
   } catch (error) {
-    // Of another realm than this test: its class is not ours.
+    // The error may come from another realm than this test: its class is not ours.
     if (nameOf(error) === "TypeError") return null;
     throw error;
   }

@@ -13,7 +13,7 @@ const PATIENCE_MS = 240_000;
 
 let setup: TestCluster;
 let load: MixedLoad;
-/** Of the damaged certificate. */
+/** Size that the damaged certificate covers. */
 let treeSize: string;
 
 beforeAll(async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ClusterLoad, differencesAt, headsAt, receiptFailures, until } from "@event-anchoring/testkit";
+import { ClusterLoad, differencesAt, headsAt, receiptFailures } from "@event-anchoring/testkit";
 import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
 import { sharedCluster } from "../shared-cluster.ts";
+import { killLeader } from "./kill-leader.ts";
 
 const WRITERS = 12;
 /** KILLS=20 kills as often; the long suites do. */
@@ -28,19 +29,6 @@ function startLoad(writers: number): ClusterLoad {
   return load;
 }
 
-/** Kills the leader's api and control-plane processes as a crash would, and waits until another node leads. */
-async function killLeader(): Promise<void> {
-  const leader = await setup.leader();
-  for (const pid of [leader.pids.control_plane, leader.pids.api]) {
-    if (pid === null) throw new Error(`${leader.id} has a process that does not run`);
-    process.kill(pid, "SIGKILL");
-  }
-  await until("cluster.json names other processes", () => {
-    const { pids } = setup.entry(leader.id);
-    return pids.api !== null && pids.control_plane !== null && pids.control_plane !== leader.pids.control_plane;
-  });
-}
-
 describe("a cluster whose leader is killed again and again while events are written", () => {
   const acknowledged: Acknowledged[] = [];
 
@@ -50,7 +38,7 @@ describe("a cluster whose leader is killed again and again while events are writ
       const load = startLoad(WRITERS);
       for (let kill = 0; kill < KILLS; kill++) {
         await load.more(WRITES_BETWEEN_KILLS);
-        await killLeader();
+        await killLeader(setup);
         await setup.cluster.ready();
       }
       await load.more(WRITES_BETWEEN_KILLS);

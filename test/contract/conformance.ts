@@ -133,7 +133,7 @@ function assertProblem(body: unknown, received: Received): ProblemAnswer {
   return problem;
 }
 
-/** Of answers on paths that are no operation's. @throws NonconformingError unless it is this problem */
+/** For answers on paths that are no operation's. @throws NonconformingError unless it is this problem */
 export function assertPlainProblem(received: Received, codes: readonly string[]): string {
   assertCommon(received);
   if (mediaTypeOf(received) !== PROBLEM_TYPE) throw new NonconformingError("no problem", received);

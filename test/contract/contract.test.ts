@@ -482,7 +482,7 @@ describe("requests that are none", () => {
 });
 
 test("every problem of a healthy cluster was answered, and was as described", () => {
-  /** Of connections, of nodes that are not well, of origins that are empty, closed or lost. */
+  /** Problems of connections, of nodes that are not well, of origins that are empty, closed or lost. */
   const elsewhere: readonly string[] = [
     "http_invalid",
     "headers_too_large",

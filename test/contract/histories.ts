@@ -22,7 +22,7 @@ interface Histories {
   readonly grants: Anchors;
 }
 
-/** Of a claim that was revoked and followed by another one, and of the grants of an entity. */
+/** Asks for the history of a claim that was revoked and followed by another one, and for the grants of an entity. */
 export async function askForHistories(
   cluster: ContractCluster,
   writings: Writings,

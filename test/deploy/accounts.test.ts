@@ -111,7 +111,7 @@ describeAccounts(`the accounts that systemd.md makes${NOTE}`, () => {
 
 const describeAsRoot = isRoot ? describe : describe.skip;
 const NOT_ROOT = isRoot ? "" : " (skipped: takes root)";
-/** Of no account that exists here. */
+/** Ids of no account that exists here. */
 const [CONTROL_ID, API_ID, STRANGER_ID] = [64_101, 64_102, 64_103];
 
 /** Serves the control plane's socket under an account, as the control plane opens it. */

@@ -280,7 +280,7 @@ describe("when two of three have signed", () => {
     }
     const shared = [...places.values()].filter((names) => names.size > 1).map((names) => [...names].toSorted());
     expect(shared).toEqual([["desk", "n1", "n2", "n3"]]);
-    // Of each holder a root key, of the CA two, of each node three, and two log seeds (one of them elsewhere).
+    // Each holder has a root key, the CA two, each node three; two are log seeds (one of them elsewhere).
     expect(places.size).toBeGreaterThanOrEqual(3 + 2 + 3 * 3 + 2);
   });
 

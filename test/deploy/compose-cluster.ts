@@ -77,7 +77,7 @@ export function assertRan(ran: Ran, what: string): Ran {
 export interface Answered {
   readonly status: number;
   readonly body: unknown;
-  /** Of the certificate that was shown. */
+  /** Serial number of the certificate that was shown. */
   readonly serialNumber: string;
 }
 

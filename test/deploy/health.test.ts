@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 
 const SCRIPT = fileURLToPath(new URL("../../deploy/container/health.js", import.meta.url));
-/** Of a port that nobody listens on: reserved (RFC 6335). */
+/** A port that nobody listens on: reserved (RFC 6335). */
 const NOBODY = 1;
 let folder: string;
 const servers: Server[] = [];

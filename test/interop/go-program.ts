@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** Of Go 1: what each go.mod asks for. */
+/** The minor version of Go 1 that each go.mod asks for. */
 const GO_MINOR = 26;
 const ENVIRONMENT = { ...process.env, GOFLAGS: "-mod=readonly", GOTOOLCHAIN: "local", GOWORK: "off" };
 

@@ -34,7 +34,7 @@ import {
 } from "./restored-cluster.ts";
 
 const WRITERS = 2;
-/** Of the key with which an embedded cluster begins. */
+/** Label of the key with which an embedded cluster begins. */
 const KEY_LABEL = "embedded default";
 
 async function anchorsIn(path: string): Promise<ReadonlySet<string>> {

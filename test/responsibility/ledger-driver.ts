@@ -116,7 +116,7 @@ export const HASH_CRYPTO: Crypto = {
       : nodeCrypto.ed25519Verify(publicKey, message, signature),
 };
 
-/** Of an erasure: done, or there was nothing to do. */
+/** An erasure was done, or there was nothing to do. */
 export type Answered = RecordOutcome | { readonly status: "applied" | "unchanged" };
 
 export class LedgerDriver implements Names {

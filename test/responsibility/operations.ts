@@ -104,7 +104,7 @@ export type Operation = RecordOperation | ErasureOperation;
 export type Verdict =
   | { readonly result: "accepted"; readonly origin: string }
   | { readonly result: "replayed"; readonly sequence: number }
-  /** Of an erasure: done, or there was nothing to do. */
+  /** An erasure was done, or there was nothing to do. */
   | { readonly result: "applied" | "unchanged" }
   | { readonly result: "refused"; readonly code: string; readonly pointer: string | null };
 

@@ -38,7 +38,7 @@ export class RandomOperations {
   readonly #world: World;
   /** What was proposed: to be proposed again. */
   readonly #earlier: Operation[] = [];
-  /** Of the newest act. */
+  /** Counter of the newest act. */
   #counter = 0;
 
   constructor(model: Model, world: World) {

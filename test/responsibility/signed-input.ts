@@ -11,7 +11,7 @@ import type { ClaimOperation, EventOperation, GrantOperation, Reference, Revocat
 /** What the names of a history stand for in one ledger. */
 export interface Names {
   origin(name: string): OriginFingerprint;
-  /** Of the leaf with this sequence. */
+  /** Id of the leaf with this sequence. */
   anchorId(sequence: number): AnchorId;
   /** Origin of the leaf with this sequence. */
   originOf(sequence: number): OriginFingerprint;

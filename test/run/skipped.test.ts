@@ -18,7 +18,7 @@ sdk-rust: left out :: test -n "$CARGO_IS_HERE" :: takes cargo
 
 interface Case {
   readonly list?: string;
-  /** Of Jest, all in test/a.test.ts: the outermost title of each. */
+  /** Jest's tests, all in test/a.test.ts: the outermost title of each. */
   readonly titles?: readonly string[];
   readonly others?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ const SHAPES = [
   [5, 4],
 ] as const;
 
-/** Of these, two roots of one size come to honest nodes. */
+/** Under these, two roots of one size come to honest nodes. */
 const CONTRADICTS: ReadonlySet<LieName> = new Set(["two_trees", "late_second_tree", "another_tree"]);
 /** Under these too, unless the node that is lied to stops before it has signed, because its effects differ. */
 const MAY_CONTRADICT: ReadonlySet<LieName> = new Set(["other_bytes", "own_writes_alone", ...MAY_DECEIVE]);

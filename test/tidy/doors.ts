@@ -32,7 +32,7 @@ interface Item {
   };
 }
 
-/** Of a TypeScript or JavaScript module; `path` from the root, where `file` lies. */
+/** Doors of a TypeScript or JavaScript module; `path` from the root, where `file` lies. */
 export function readDoors(path: string, file: string): Doors {
   const text = readFileSync(file, "utf8");
   const options = { syntax: "typescript", tsx: path.endsWith(".tsx"), target: "es2022" } as const;

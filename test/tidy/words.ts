@@ -16,6 +16,13 @@ export function wordInLine(line: string): string | null {
   return PROSE_PATTERN.exec(line)?.[0] ?? null;
 }
 
+const BARE_OF = /^\s*(?:\/\*\*|\*|\/\/[/!]?|#|--)\s+Of |^\s*"""Of /;
+
+/** The first words of a comment that begins with what it leaves out, as in "Of the group."; null: it does not. */
+export function bareOf(line: string): string | null {
+  return BARE_OF.exec(line)?.[0].trim() ?? null;
+}
+
 /** The kept-out word inside a name; null: none. */
 export function wordInName(name: string): string | null {
   if (GIVEN_NAMES.has(name)) return null;

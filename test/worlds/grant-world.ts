@@ -39,7 +39,7 @@ export class GrantWorld {
     return { sequence: this.ledger.state.nextSequence, timeMs: this.ledger.clockMs };
   }
 
-  /** Of a grant. */
+  /** State of a grant. */
   state(write: LeafWrite, at = this.now): RecordState {
     return grantStateOf(grantForceAt(this.record(write), at, this.ledger.tables.records.everything()));
   }

@@ -42,7 +42,7 @@ export interface AnchorView {
   readonly finality: FinalityName;
   /** null = the caller may not see it; the two fields are then absent. */
   readonly clientEvent: ClientEvent | null;
-  /** Of a claim or a grant; null for every other kind. */
+  /** State of a claim or a grant; null for every other kind. */
   readonly state: RecordStateName | null;
 }
 

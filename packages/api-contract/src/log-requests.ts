@@ -8,14 +8,14 @@ import { integerQueryField, optionalIntegerQueryField, originField } from "./fie
 const LEVEL = /^(?:[0-9]|[1-5][0-9]|6[0-3])$/;
 /** Groups of three digits, all but the last with an `x` in front; the first of several is not zero. */
 const NUMBER = "(?:x(?:[1-9][0-9]{2}|0[1-9][0-9]|00[1-9])/(?:x[0-9]{3}/){0,3})?[0-9]{3}";
-/** Of a partial tile: 1 to 255. */
+/** Width of a partial tile: 1 to 255. */
 const WIDTH = "(?:[1-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])";
 const INDEX = new RegExp(`^${NUMBER}(?:\\.p/${WIDTH})?$`);
 const PARTIAL = ".p/";
 
 export interface TileIndex {
   readonly index: number;
-  /** Of the tile as it is asked for: 1 to 256, which is a full one. */
+  /** Entries of the tile that is asked for: 1 to 256, which is a full one. */
   readonly width: number;
 }
 

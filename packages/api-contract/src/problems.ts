@@ -411,7 +411,7 @@ export interface ProblemItem {
 /** A problem as the service thinks of it, before it becomes a body. */
 export interface Problem {
   readonly code: ProblemCode;
-  /** Of this occurrence; the table's text if absent. Never names internals. */
+  /** What happened this time; the table's text if absent. Never names internals. */
   readonly detail?: string;
   readonly errors?: readonly ProblemItem[];
   /** Hint for Retry-After, milliseconds. */

@@ -23,7 +23,7 @@ export interface Parameter {
 export interface Answer {
   readonly headers: Readonly<Record<string, { readonly required?: boolean; readonly schema: JsonObject }>>;
   readonly content: Readonly<Record<string, MediaType>>;
-  /** Of problems. */
+  /** Codes of the problems. */
   readonly codes: readonly string[];
 }
 

@@ -2,43 +2,15 @@ import { EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Admission, RateLimiter, RefusedError, costOf } from "@event-anchoring/api";
-import type { Caller, ControlPlane, Work } from "@event-anchoring/api";
+import type { Caller, Work } from "@event-anchoring/api";
 import { FakeClock, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
-import type { FakeNode } from "./fake-node.ts";
+import { HeldReads, turns } from "./held-reads.ts";
 import { claimAbout, postClaim, signedEvent } from "./records.ts";
 import type { Service } from "./records.ts";
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
 const MIB = 1024 * 1024;
-
-/** Reads wait until they are let go. */
-class Gate {
-  #open = (): void => undefined;
-  readonly opened = new Promise<void>((resolve) => (this.#open = resolve));
-  waiting = 0;
-  controlPlane = (node: FakeNode): ControlPlane => ({
-    submit: (command, options) => node.submit(command, options),
-    read: async (origins) => {
-      if (origins !== "all") return node.read(origins);
-      this.waiting += 1;
-      await this.opened;
-      return node.read(origins);
-    },
-    readLatest: (origin) => node.readLatest(origin),
-    awaitHead: (...asked) => node.awaitHead(...asked),
-    apiKeys: () => node.apiKeys(),
-    status: () => node.status(),
-    metrics: () => node.metrics(),
-  });
-  open(): void {
-    this.#open();
-  }
-}
-
-async function turns(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 const COSTLY = [
   ["GET", `/v1/event-anchors/${hex(9)}/trace`, undefined],
@@ -48,7 +20,7 @@ const COSTLY = [
 
 describe("costly reads", () => {
   async function withTwo(run: (own: Harness) => Promise<void>): Promise<void> {
-    const gate = new Gate();
+    const gate = new HeldReads();
     const own = await startHarness({ controlPlane: gate.controlPlane });
     const [method, path, body] = COSTLY[0];
     const held = [0, 1].map(() => own.send(method, path, body));

@@ -311,7 +311,7 @@ export interface HarnessOptions {
   readonly tls?: TlsFiles;
   /** Where the public listener is; default: loopback. */
   readonly host?: string;
-  /** Of a public log; absent: it is not public. */
+  /** Rates of a public log; absent: it is not public. */
   readonly publicRates?: PublicRates;
 }
 

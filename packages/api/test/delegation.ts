@@ -8,12 +8,12 @@ import { claimed, granted } from "./records.ts";
 type Role = "root" | "deployer" | "agent";
 
 export interface Delegation {
-  /** Of the entities and their keys: of their own in every delegation. */
+  /** Names of the entities and of their keys. No two delegations share one. */
   readonly names: Readonly<Record<Role, string>>;
   readonly claims: Readonly<Record<Role, AnchorJson>>;
-  /** Of the root to the deployer: two hops more. */
+  /** From the root to the deployer: two hops more. */
   readonly upper: AnchorJson;
-  /** Of the deployer to the agent: one hop more, and an end. */
+  /** From the deployer to the agent: one hop more, and an end. */
   readonly lower: AnchorJson;
 }
 

@@ -235,6 +235,7 @@ export class FakeNode implements ControlPlane {
   async #nextHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
     const endMs = performance.now() + remainingMs;
     for (;;) {
+      // The fake has no news of its own accord: it looks again after a pause, as slow as the test wants its news.
       await new Promise((resolve) => setTimeout(resolve, this.headPauseMs));
       if (this.refusal !== null) throw this.refusal;
       const size = this.certifiedUpTo.get(bytesToHex(origin)) ?? this.state.origins.get(bytesToHex(origin))?.tree.size;

@@ -5,10 +5,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ROUTES, limitsSchema, receiptSchema } from "@event-anchoring/api-contract";
 import { bytesToBase64, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { Proxies, PublicLog, RefusedError } from "@event-anchoring/api";
-import type { ControlPlane } from "@event-anchoring/api";
 import { FakeClock, clientIdOf, keyIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
-import type { FakeNode } from "./fake-node.ts";
+import { HeldReads, turns } from "./held-reads.ts";
 import { anchorOf, hex } from "./records.ts";
 
 const RATES = { addressRequestsPerSecond: 20, requestsPerSecond: 100 };
@@ -243,36 +242,6 @@ describe("what no certificate covers", () => {
   });
 });
 
-/** Reads of the control plane wait until they are let go, if they show certificates. */
-class HeldReads {
-  #open = (): void => undefined;
-  readonly #opened = new Promise<void>((resolve) => (this.#open = resolve));
-  isHolding = false;
-  waiting = 0;
-  readonly controlPlane = (node: FakeNode): ControlPlane => ({
-    submit: (command, options) => node.submit(command, options),
-    read: async (origins) => {
-      if (this.isHolding && origins === "all") {
-        this.waiting += 1;
-        await this.#opened;
-      }
-      return node.read(origins);
-    },
-    readLatest: (origin) => node.readLatest(origin),
-    awaitHead: (...asked) => node.awaitHead(...asked),
-    apiKeys: () => node.apiKeys(),
-    status: () => node.status(),
-    metrics: () => node.metrics(),
-  });
-  open(): void {
-    this.#open();
-  }
-}
-
-async function turns(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 const from = (address: string): Record<string, string> => ({ "x-forwarded-for": address });
 
 describe("a flood without a key", () => {
@@ -334,7 +303,7 @@ describe("a flood without a key", () => {
   });
 
   test("has 8 visits of an address under way, and 32 in all: what comes with a key finds no queue", async () => {
-    const held = new HeldReads();
+    const held = new HeldReads({ isHolding: false });
     const own = await startHarness({ publicRates: PLENTY, controlPlane: held.controlPlane });
     const anchorId = await fill(own);
     held.isHolding = true;
@@ -350,7 +319,7 @@ describe("a flood without a key", () => {
     expect([statuses.filter((status) => status === 200).length, held.waiting]).toEqual([32, 32]);
     expect((await visit(receipt, from("192.0.2.1"), own)).status).toBe(200);
 
-    const second = new HeldReads();
+    const second = new HeldReads({ isHolding: false });
     await own.close();
     const other = await startHarness({ publicRates: PLENTY, controlPlane: second.controlPlane });
     const path = `/v1/event-anchors/${await fill(other)}/receipt`;

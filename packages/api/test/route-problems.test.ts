@@ -16,7 +16,7 @@ interface GoodRequest {
   readonly path: string;
   readonly body?: object;
 }
-/** Of a key that may do everything. */
+/** Secret of a key that may do everything. */
 let everything: string;
 let good: Readonly<Record<RouteId, GoodRequest>>;
 

@@ -272,7 +272,7 @@ describe("a watch", () => {
 
   const origin = (): string => setup.cluster.file.nodes[0]?.origin_fingerprint ?? "";
 
-  /** Of the three nodes by themselves, and of one that lies. */
+  /** Looks at the three nodes alone, and at them beside one that lies. */
   const look = (...args: readonly string[]): Promise<Run> => online("monitor", "--state", state, ...args);
   const lookAtLiar = (...args: readonly string[]): Promise<Run> =>
     runAnchorctl(

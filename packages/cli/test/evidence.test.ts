@@ -12,22 +12,13 @@ import {
   formatContradiction,
   formatNote,
 } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "@event-anchoring/testkit";
 import { EXIT } from "../src/terminal/cli-error.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 const { sha256 } = nodeCrypto;
 const NAME = "test.example/evidence";
-const ceremony = holdCeremony({
-  clusterName: NAME,
-  nodeIds: ["a", "b", "c"],
-  quorum: 2,
-  rootKeys: 1,
-  rootThreshold: 1,
-  caSpkiSha256: new Uint8Array(32).fill(7),
-  issuedS: 1_700_000_000,
-  expiresS: 1_800_000_000,
-});
+const ceremony = threeNodeCeremony(NAME, 1_790_000_000, ["a", "b", "c"]);
 const [first] = ceremony.nodes;
 if (first === undefined) throw new Error("the ceremony made nodes");
 const ORIGIN = checkpointOrigin(NAME, first.originFingerprint);

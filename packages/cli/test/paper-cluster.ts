@@ -28,7 +28,7 @@ import {
   toAnchorId,
 } from "@event-anchoring/protocol";
 import type { ClaimBody, GrantBody, Leaf, LeafHeader } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "@event-anchoring/testkit";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -48,16 +48,7 @@ const ISSUED_S = 1_790_000_000;
 
 /** One node on paper with one origin: real leaves, trees, receipts and proofs, and no rules about what it takes. */
 export class PaperCluster {
-  readonly ceremony = holdCeremony({
-    clusterName: CLUSTER_NAME,
-    nodeIds: ["n1", "n2", "n3"],
-    quorum: 2,
-    rootKeys: 1,
-    rootThreshold: 1,
-    caSpkiSha256: new Uint8Array(32).fill(3),
-    issuedS: ISSUED_S,
-    expiresS: ISSUED_S + 86_400,
-  });
+  readonly ceremony = threeNodeCeremony(CLUSTER_NAME, ISSUED_S);
   leaves: Uint8Array[] = [];
   readonly asked: { readonly line: string; readonly body: Json }[] = [];
   /** What is recorded of an event, if not all of it. */

@@ -14,21 +14,12 @@ import {
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "@event-anchoring/testkit";
 import type { Promises } from "@event-anchoring/control-contract";
 import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../src/commands/restore-evidence.ts";
 
 const NAME = "evidence.test";
-const ceremony = holdCeremony({
-  clusterName: NAME,
-  nodeIds: ["n1", "n2", "n3"],
-  quorum: 2,
-  rootKeys: 1,
-  rootThreshold: 1,
-  caSpkiSha256: new Uint8Array(32).fill(3),
-  issuedS: 1_790_000_000,
-  expiresS: 1_790_086_400,
-});
+const ceremony = threeNodeCeremony(NAME, 1_790_000_000);
 
 function chain(): TrustRootChain {
   const input = { documents: [ceremony.document], pinnedRootThk: ceremony.rootThk };

@@ -31,7 +31,7 @@ const membershipSchema = z.strictObject({
   nodeId: z.string().min(1).max(32),
   /** Whether it leads: only then are all fields filled. */
   isLeader: z.boolean(),
-  /** Of the newest trust root applied here; 0: none. */
+  /** Version of the newest trust root applied here; 0: none. */
   trustRootVersion: count,
   /** The end of the answering node's log. */
   lastIndex: count,

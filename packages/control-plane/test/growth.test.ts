@@ -107,6 +107,17 @@ async function called(setup: Setup, through: QuietMachine, name: UnaryCallName, 
   return "body" in given ? decodeOperatorResult(given.body) : null;
 }
 
+/** Node a, which is on its way to three nodes: the document is given, and not awaited. */
+async function growing(): Promise<Setup> {
+  const setup = await ready("a");
+  const joining = newcomers(setup, "b", "c");
+  const [a] = setup.cluster.nodes as [QuietMachine];
+  for (const { identity } of joining) await setup.cluster.add(identity);
+  const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
+  void setup.cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
+  return setup;
+}
+
 describe("a node that becomes entitled to cosign", () => {
   test("signs what it has passed: one node grows to three by one document", async () => {
     const setup = await ready("a");
@@ -126,13 +137,9 @@ describe("a node that becomes entitled to cosign", () => {
     ["one votes", 2, 1],
     ["both vote", 3, 0],
   ])("also if the first node crashes when %s", async (_step, votersThen, learnersThen) => {
-    const setup = await ready("a");
+    const setup = await growing();
     const { cluster } = setup;
-    const joining = newcomers(setup, "b", "c");
     const [a] = cluster.nodes as [QuietMachine];
-    for (const { identity } of joining) await cluster.add(identity);
-    const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
-    void cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
     await cluster.until(() => {
       const { confState } = a.live().membership.group;
       const isThere = confState.voters.length === votersThen && confState.learners.length === learnersThen;
@@ -168,13 +175,9 @@ describe("a node that becomes entitled to cosign", () => {
   });
 
   test("whose newest promise may be lost signs once a learner that has let it in votes", async () => {
-    const setup = await ready("a");
+    const setup = await growing();
     const { cluster } = setup;
-    const joining = newcomers(setup, "b", "c");
     const [a] = cluster.nodes as [QuietMachine];
-    for (const { identity } of joining) await cluster.add(identity);
-    const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
-    void cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
     await cluster.until(() => a.live().membership.group.confState.learners.length === 2, "two follow");
     cluster.crash(a);
     await a.volume.replace({ ...a.promises, mayLackNewest: true });

@@ -120,7 +120,7 @@ function judge({ note, checkpoint }: Read, trustRoots: readonly TrustRoot[], cry
   return { rootHash: checkpoint.rootHash, signers, certifiedBy };
 }
 
-/** Of all versions, each key once. */
+/** Cosigners of all versions, each key once. */
 function cosignersOf(trustRoots: readonly TrustRoot[]): readonly Vkey[] {
   const keys = new Map<string, Vkey>();
   for (const { nodes } of trustRoots) {

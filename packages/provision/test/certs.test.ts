@@ -20,7 +20,7 @@ import type { CertsCommandName } from "../src/index.ts";
 const NOW_MS = Date.UTC(2026, 10, 21);
 const DAY_MS = 86_400_000;
 let workingDir: string;
-/** Of the command that ran last. */
+/** What the last command wrote. */
 let said: { out: string; error: string };
 
 beforeEach(async () => {

@@ -64,9 +64,9 @@ export class History {
   readonly leaves: LeafWrite[];
   readonly trustRoots: TrustRootChain;
   readonly cosigners: TestNode[] = [NODE_A, NODE_B];
-  /** Of the next leaf. */
+  /** Time of the next leaf. */
   clockMs: number;
-  /** Of origin A, by depth. */
+  /** Leaves of origin A, by depth. */
   readonly #own: LeafWrite[];
   readonly #byId = new Map<string, LeafWrite>();
   readonly #book = new RecordBook(sha256);
@@ -148,7 +148,7 @@ export class History {
     return write;
   }
 
-  /** Of kind 6 if the input has an actor. */
+  /** The event is of kind 6 if the input has an actor. */
   event(input: EventInput = event(`event ${this.leaves.length}`)): LeafWrite {
     const { eventHash, semanticAnchor, actor } = input;
     const body = { eventHash, semanticAnchor, clientEventCommit: ZERO_32 };

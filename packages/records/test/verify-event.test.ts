@@ -22,7 +22,7 @@ function inputOf(
 
 interface World {
   readonly history: History;
-  /** Of origin A, by depth: genesis and three events. */
+  /** Leaves of origin A, by depth: genesis and three events. */
   readonly leaves: readonly LeafWrite[];
   input(depth: number, more?: Partial<EventVerificationInput>): EventVerificationInput;
 }

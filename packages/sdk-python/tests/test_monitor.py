@@ -251,7 +251,7 @@ def test_a_service_that_knows_less_than_was_seen(code: str, is_async: bool) -> N
     with pytest.raises(Rollback) as caught:
         asyncio.run(run()) if is_async else use()
     assert caught.value.result == Evidence(ORIGIN, signed(FOUR), None)
-    # Of an origin that was never seen it says nothing.
+    # It says nothing about an origin that was never seen.
     with pytest.raises(ApiProblem):
         Monitor(CHAIN).check(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 

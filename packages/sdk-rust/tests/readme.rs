@@ -114,7 +114,7 @@ fn check_receipts(reader: &Reader, receipts: &Value, bundles: &Value) {
     let restore = || good.iter().for_each(|(name, content)| reader.write(name, content));
     restore();
     assert_eq!(String::from_utf8_lossy(&reader.run("receipt", pin).stdout), "log.txt is event 15\n");
-    // Of the very event, with a proof that fails.
+    // The same event, with a proof that fails.
     let forged = |code: &str| {
         let is_own = |case: &Value| case["receipt"]["leaf"] == own["receipt"]["leaf"];
         find(&receipts["bad"], |case| case["failure"]["code"] == code && is_own(case))["receipt"].to_string()

@@ -219,8 +219,8 @@ export interface VerificationContext {
 /** Bytes, texts or proofs that are not what they should be. Thrown by all that verifies or reads offline. */
 export class VerificationError extends AnchoringError {
   /**
-   * Of a receipt or a bundle, the step or check that failed or, of a bundle that is not proved, the first that was not
-   * made; null where there are no steps.
+   * The step of a receipt or the check of a bundle that failed. If a bundle is not proved: the first check that was not
+   * made. null where there are no steps.
    */
   readonly step: string | null;
   /** All of them, in their order. */

@@ -11,7 +11,7 @@ export type EventFilter =
   | { readonly eventHash: Bytes32 }
   | { readonly irisRef: Bytes32 }
   | { readonly grantRef: Bytes32 }
-  /** Of your own API client. */
+  /** An event of your own API client. */
   | { readonly clientEventId: string };
 
 /** Whose claims a history holds. */

@@ -38,7 +38,7 @@ export class TransportFailure extends Error {
   }
 }
 
-/** Of any answer: a batch of 1,000 with its receipts is about 5 MB. */
+/** Largest body of an answer: a batch of 1,000 with its receipts is about 5 MB. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Codes of Node, undici and OpenSSL that come before a request has left. */

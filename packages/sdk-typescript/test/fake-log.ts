@@ -1,5 +1,4 @@
 /** A cluster of one origin that exists on paper, and can show one history or two. */
-import { randomBytes } from "node:crypto";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   appendToFrontier,
@@ -17,26 +16,13 @@ import {
   noteSignatureLine,
   proveConsistency,
 } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "@event-anchoring/testkit";
 
 const NAME = "log.test";
 const START_S = 1_790_000_000;
 
-function makeCeremony() {
-  return holdCeremony({
-    clusterName: NAME,
-    nodeIds: ["n1", "n2", "n3"],
-    quorum: 2,
-    rootKeys: 1,
-    rootThreshold: 1,
-    caSpkiSha256: Uint8Array.from(randomBytes(32)),
-    issuedS: START_S,
-    expiresS: START_S + 86_400,
-  });
-}
-
-export const ceremony = makeCeremony();
-export const strangers = makeCeremony();
+export const ceremony = threeNodeCeremony(NAME, START_S);
+export const strangers = threeNodeCeremony(NAME, START_S);
 
 const [first] = ceremony.nodes;
 if (first === undefined) throw new Error("a ceremony of three nodes has a first one");

@@ -237,7 +237,7 @@ describe("operations of the OpenAPI document", () => {
       if (RESHAPED.includes(operation) && typeof json === "object" && json !== null && !Array.isArray(json)) continue;
       const transport = new FakeTransport({ status: 200, json, headers: { "x-request-id": "r-17" } });
       const refused = CALLS[operation]?.(clientOf(transport).client, example?.value);
-      // Of a write nobody knows what became of it.
+      // Nobody knows what became of a write.
       const isWrite = /^POST .*(anchors|batch|revoke|erase-client-event-id)$/.test(operation);
       const code = isWrite ? "outcome_unknown" : "answer_malformed";
       await expect(refused).rejects.toMatchObject({ code, requestId: "r-17" });

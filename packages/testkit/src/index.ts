@@ -51,6 +51,7 @@ export {
   signRevocation,
 } from "./records/signed-records.ts";
 export type { JsonBody, Party } from "./records/signed-records.ts";
+export { threeNodeCeremony } from "./records/three-node-ceremony.ts";
 export { TestActs } from "./records/test-acts.ts";
 export { TestOperator } from "./cluster/test-operator.ts";
 export { NEXT_RULES } from "./records/next-rules.ts";

@@ -48,10 +48,10 @@ type answer struct {
 	Signers []string `json:"signers,omitempty"`
 	Origin  string   `json:"origin,omitempty"`
 	Size    uint64   `json:"size,omitempty"`
-	// Of a policy: how many members of its quorum must have signed, and the addresses of the witnesses.
+	// How many members of a policy's quorum must have signed, and the addresses of its witnesses.
 	Threshold int      `json:"threshold,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
-	// Of a bundle: how many leaves were found in a tree.
+	// How many leaves of a bundle were found in a tree.
 	Leaves int `json:"leaves,omitempty"`
 }
 

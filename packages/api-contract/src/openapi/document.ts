@@ -31,7 +31,7 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Of the contract; a change that clients can see raises it. */
+/** Version of the contract; a change that clients can see raises it. */
 const CONTRACT_VERSION = "4.2.0";
 
 const DESCRIPTION = `Records cryptographic anchors for events, and lets clients verify and trace them.

@@ -13,12 +13,12 @@ export interface Example {
 }
 
 export interface RouteExamples {
-  /** Of parameters, by their names. */
+  /** Values of parameters, by their names. */
   readonly parameters?: Readonly<Record<string, string | number | readonly string[]>>;
   readonly requests?: Readonly<Record<string, Example>>;
   /** By status. */
   readonly answers?: Readonly<Record<number, Readonly<Record<string, Example>>>>;
-  /** Of answers in another media type. */
+  /** Answers in another media type, by that type. */
   readonly texts?: Readonly<Record<string, string>>;
 }
 

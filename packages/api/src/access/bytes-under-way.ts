@@ -8,9 +8,9 @@ interface Share {
 }
 
 export interface BytesRules {
-  /** Of everybody together. */
+  /** Bytes of all names together. */
   readonly bytesMax: number;
-  /** Of one name. */
+  /** Bytes of one name. */
   readonly shareBytesMax: number;
 }
 

@@ -2,7 +2,7 @@ import { overloaded } from "./bytes-under-way.ts";
 
 export interface FeedSlotsRules {
   readonly max: number;
-  /** Of one name. */
+  /** Followers of one name. */
   readonly shareMax: number;
 }
 

@@ -22,7 +22,7 @@ const rate = z.int().min(1).max(LIMITS.unsigned32Max);
 const limits = z.strictObject({
   key_requests_per_second: rate.nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
   address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
-  /** Of a public log: tokens of one address without a key, and of all of them. */
+  /** Tokens a second on a public log: of one address without a key, and of all of them. */
   public_address_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.addressRequestsPerSecond),
   public_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.requestsPerSecond),
 });
@@ -33,7 +33,7 @@ const configSchema = z.strictObject({
   origin_fingerprint: hex32,
   /** Holds root-thk.txt; without it the first trust root is accepted as the control plane has verified it. */
   identity_dir: z.string().min(1).optional(),
-  /** Of a role that can only read. */
+  /** With a role that can only read. */
   database_url: z.string().regex(/^postgres(ql)?:\/\//, "a URL that begins with postgresql:// is expected"),
   /** Unix socket of the node's control plane. */
   control_socket: z.string().min(1).max(107),

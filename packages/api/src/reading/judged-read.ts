@@ -35,7 +35,7 @@ export async function beginJudgedRead(
     loadAnchors(read, [...distinct.values()]),
     resolveAsOf(read, wantedAsOf, clock),
   ]);
-  // Of two statements that run at once, one may see an anchor before the other sees where the ledger ends.
+  // Two statements run at once: one may see an anchor before the other sees where the ledger ends.
   const isOvertaken = wantedAsOf === null && anchors.some(({ sequence }) => sequence > early.sequence);
   const asOf = isOvertaken ? await resolveAsOf(read, null, clock) : early;
   return { read, asOf, anchors: new Map(anchors.map((anchor) => [bytesToHex(anchor.anchorId), anchor])) };

@@ -98,9 +98,9 @@ export interface Ratio {
   readonly shape: string;
   readonly anchorsPerSecond: number;
   readonly putsPerSecond: number;
-  /** Of the rates: above 1 the anchors are ahead. */
+  /** Ratio of the rates: above 1 the anchors are ahead. */
   readonly rate: number;
-  /** Of the medians: below 1 the anchors are ahead. Of different shapes none. */
+  /** Ratio of the medians: below 1 the anchors are ahead. null if the shapes differ. */
   readonly p50: number | null;
 }
 
@@ -125,7 +125,7 @@ export interface Report {
   readonly rows: readonly Row[];
   readonly failed: readonly Failed[];
   readonly ratios: readonly Ratio[];
-  /** Of sampled answers, all receipts in them: every one verified offline. */
+  /** How many receipts were verified offline: every one in the sampled answers. */
   readonly receiptsVerified: number;
 }
 

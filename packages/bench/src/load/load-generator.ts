@@ -16,7 +16,7 @@ export interface Workload {
 export interface Stock {
   /** Makes more until so many are at hand for each server. */
   fill(perServer: number, onMade: (count: number) => void): Promise<void>;
-  /** Of the server that has fewest left. */
+  /** What is left at the server that has fewest. */
   readonly perServer: number;
 }
 

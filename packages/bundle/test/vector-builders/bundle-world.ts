@@ -127,12 +127,12 @@ export class BundleWorld {
   readonly cluster: Cluster;
   readonly documents: string[] = [];
   readonly thks: Uint8Array[] = [];
-  /** Of all origins, as they were written. */
+  /** Leaves of all origins, as they were written. */
   readonly written: Written[] = [];
   /** Milliseconds between two leaves. */
   stepMs = 10;
   clockMs = 1_767_225_600_000;
-  /** Of the next leaf: altered, two leaves have one sequence, or one is missing. */
+  /** Sequence of the next leaf: altered, two leaves have one sequence, or one is missing. */
   nextSequence = 0;
   readonly #trees = new Map<ClusterNode, Written[]>();
   #root: TrustRoot | null = null;

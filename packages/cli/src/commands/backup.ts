@@ -68,7 +68,7 @@ export async function showBackupCommand(path: string, isJson: boolean, printer: 
 
 export interface VerifyBackupOptions {
   readonly path: string;
-  /** Of the cluster, from its pin; null: there is none at hand. */
+  /** Trust roots of the cluster, from its pin; null: there are none at hand. */
   readonly held: TrustRootChain | null;
   /** Folder that gets the trust roots which the backup holds; null: none. */
   readonly trustRootsOut: string | null;

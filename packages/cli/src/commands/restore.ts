@@ -33,7 +33,7 @@ import { PROPOSAL_BYTES_MAX, asRefusal } from "./root-proposal.ts";
 
 export interface RestoreOptions {
   readonly backup: string;
-  /** Of the new node, which was prepared and has not run. */
+  /** Settings of the new node, which was prepared and has not run. */
   readonly settings: NodeSettings;
   /** The operator vouches for what no quorum has signed. */
   readonly mayBeUnsigned: boolean;

@@ -15,7 +15,7 @@ const { count, flag, hex32, listOf, nullable, oneOf, optional, record, text } = 
 /** A record as the trace shows it. */
 export interface ShownRecord extends Pick<AnchorHeader, "anchorId" | "sequence" | "acceptedAt"> {
   readonly kind: string;
-  /** Of claims and grants. */
+  /** State of a claim or a grant. */
   readonly state: string | null;
 }
 

@@ -36,7 +36,7 @@ export interface SignedState {
 
 /** One peer's progress, signed by its auth key: the newest that this node has received. */
 export interface PeerPromises {
-  /** Of the group. */
+  /** Epoch of the group. */
   readonly epoch: number;
   readonly incarnation: number;
   /** 16 bytes: identifies the process of that incarnation. */

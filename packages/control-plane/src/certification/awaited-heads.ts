@@ -70,7 +70,7 @@ export class AwaitedHeads {
     for (const open of this.#open) this.#refuse(open);
   }
 
-  /** Of a stopped origin nothing is shown: it would take a side. */
+  /** A stopped origin shows nothing: a head would take a side. */
   #newsFor({ origin, afterSize }: HeadRequest): HeldCertificate | null {
     const { certifier, comparison } = this.#options;
     const held = certifier.heldOf(origin);

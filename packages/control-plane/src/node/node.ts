@@ -76,7 +76,7 @@ export class ControlPlaneNode {
   #peers: readonly PeerAddress[];
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
   #session: Session | null = null;
-  /** Of the session that is being made, or lives. */
+  /** Observes the session that is being made, or lives. */
   #observer: SessionObserver | null = null;
   #network: PeerNetwork | null = null;
   #engine: Awaited<ReturnType<Machine["loadEngine"]>> | null = null;

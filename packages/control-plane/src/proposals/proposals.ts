@@ -40,7 +40,7 @@ export interface Submission {
   readonly answer: "certified" | "committed";
   /** Monotonic time at which an answer is due, even if the outcome is unknown then. */
   readonly deadlineMs: number;
-  /** Of a write that is traced. */
+  /** Context of a write that is traced. */
   readonly trace?: TraceContext;
   /** Called exactly once. */
   readonly respond: (result: SubmissionResult) => void;

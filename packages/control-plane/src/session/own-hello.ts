@@ -16,12 +16,12 @@ export interface OwnHelloOptions {
   readonly promises: PromiseKeeper;
   /** 16 bytes. */
   readonly lifeId: Uint8Array;
-  /** Of the group. */
+  /** Epoch of the group. */
   readonly epoch: () => number;
   readonly trustRootVersion: () => number;
   /** The highest rules that this node lets the cluster raise to. */
   readonly rulesMax: () => number;
-  /** Of a restored group. */
+  /** Mark of a restored group. */
   readonly mark: () => Pick<Hello, "restoredFrom">;
   /** null: nobody, or this node itself. */
   readonly leader: () => string | null;

@@ -25,7 +25,7 @@ export interface SessionOptions {
   readonly known: KnownTrustRoot;
   /** Belongs to the process: verdicts outlive a session. */
   readonly signatures: SignatureVerifier;
-  /** Of the process. */
+  /** Counts of the process: they outlive the session. */
   readonly counts: NodeCounts;
   /** Wraps the leader's queue, to observe it. */
   readonly aroundQueue: (options: LeaderQueueOptions) => LeaderQueueOptions;

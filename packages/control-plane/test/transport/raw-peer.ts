@@ -121,7 +121,7 @@ export class RawPeer {
 }
 
 export interface FrameChanges {
-  /** Of the hello and its header. */
+  /** In the hello and in its header. */
   readonly incarnation?: number;
   readonly claims?: Partial<AuthClaims>;
   readonly hello?: Partial<Hello>;

@@ -1,32 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Browser } from "playwright-core";
-import { ProofPage, buildPage, findChromium, startBrowser } from "./proof-page.ts";
+import { PageUnderTest, ProofPage, describeInBrowser } from "./proof-page.ts";
 import type { ServedPageOptions } from "./proof-page.ts";
 import { ENTITY, ORIGIN, ROOT_THK, checkpointOf, consistencyOf, history, idAt } from "./stub-log.ts";
 import { KEY, StubNode } from "./stub-node.ts";
 
 // The page as a monitor: served by a node that tells the truth, and by one that does not.
 
-const chromium = findChromium();
-const describeInBrowser = chromium === null ? describe.skip : describe;
-const home = mkdtempSync(join(tmpdir(), "proof-page-browse-"));
-const pageFile = join(home, "page.html");
-let browser: Browser;
+const built = PageUnderTest.forThisFile();
+const { file: pageFile } = built;
 let node: StubNode;
 let page: ProofPage;
-
-beforeAll(async () => {
-  buildPage(pageFile);
-  if (chromium !== null) browser = await startBrowser(chromium);
-});
-afterAll(async () => {
-  if (chromium !== null) await browser.close();
-  rmSync(home, { recursive: true, force: true });
-});
 beforeEach(async () => {
   node = await StubNode.start(pageFile);
 });
@@ -37,7 +22,7 @@ afterEach(async () => {
 
 /** Opens the page at the node and watches it. */
 async function watch(pin: string | null, options: Omit<ServedPageOptions, "address"> = {}): Promise<void> {
-  page = await ProofPage.visit(browser, { address: node.address, ...options });
+  page = await ProofPage.visit(built.browser, { address: node.address, ...options });
   await page.page.getByRole("button", { name: "Browse" }).click();
   if (pin !== null) await page.pin(pin);
   await connect(KEY);
@@ -231,7 +216,7 @@ describeInBrowser("a public log", () => {
   /** Watches it without a key. */
   async function visit(): Promise<void> {
     node.isPublic = true;
-    page = await ProofPage.visit(browser, { address: node.address });
+    page = await ProofPage.visit(built.browser, { address: node.address });
     await page.page.getByRole("button", { name: "Browse" }).click();
     await page.pin(ROOT_THK);
     await page.page.getByRole("button", { name: "Watch this node" }).click();
@@ -279,7 +264,7 @@ describeInBrowser("a node that does not answer", () => {
   });
 
   test("who gives no key is told that one is needed", async () => {
-    page = await ProofPage.visit(browser, { address: node.address });
+    page = await ProofPage.visit(built.browser, { address: node.address });
     await page.page.getByRole("button", { name: "Browse" }).click();
     await page.page.getByRole("button", { name: "Watch this node" }).click();
     await page.page
@@ -341,7 +326,7 @@ describeInBrowser("the page itself", () => {
   });
 
   test("its policy lets it ask nobody else", async () => {
-    page = await ProofPage.visit(browser, { address: node.address });
+    page = await ProofPage.visit(built.browser, { address: node.address });
     const refused = await page.page.evaluate(`(async () => {
       const violation = new Promise((resolve) => document.addEventListener("securitypolicyviolation", resolve));
       await fetch("http://127.0.0.1:9/").catch(() => undefined);
@@ -369,14 +354,14 @@ describeInBrowser("the page itself", () => {
 
 describeInBrowser("the page for everybody", () => {
   test("opened as a file it says why there is nothing to browse", async () => {
-    page = await ProofPage.open(browser, { file: pageFile });
+    page = await ProofPage.open(built.browser, { file: pageFile });
     await page.page.getByRole("button", { name: "Browse" }).click();
     await page.page.getByText("This page was opened as a file, so there is no node that it may ask").waitFor();
     expect(await page.page.locator("#key").count()).toBe(0);
   });
 
   test("is used by the keyboard alone, and every field has a name", async () => {
-    page = await ProofPage.visit(browser, { address: node.address });
+    page = await ProofPage.visit(built.browser, { address: node.address });
     const { keyboard } = page.page;
     await page.page.getByRole("button", { name: "Browse" }).focus();
     await keyboard.press("Enter");

@@ -1,32 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser } from "playwright-core";
+import { describe, expect, test } from "@jest/globals";
 import { bundleText, bundles } from "../vector-bundles.ts";
-import { CHECKOUT, ProofPage, buildPage, findChromium, startBrowser } from "./proof-page.ts";
+import { CHECKOUT, PageUnderTest, ProofPage, buildPage, describeInBrowser } from "./proof-page.ts";
 import type { ProofPageOptions } from "./proof-page.ts";
 
 // The page as an auditor uses it who was mailed a bundle. Pictures of it go to artefacts/explorer.
 
 const GZIP_BYTES_MAX = 90_000;
-const chromium = findChromium();
-const describeInBrowser = chromium === null ? describe.skip : describe;
-const home = mkdtempSync(join(tmpdir(), "proof-page-"));
-const pageFile = join(home, "page.html");
-let browser: Browser;
-
-beforeAll(async () => {
-  buildPage(pageFile);
-  if (chromium !== null) browser = await startBrowser(chromium);
-});
-afterAll(async () => {
-  if (chromium !== null) await browser.close();
-  rmSync(home, { recursive: true, force: true });
-});
+const built = PageUnderTest.forThisFile();
+const { folder: home, file: pageFile } = built;
 
 /** By the beginning of its name: a bundle, and the pin that it is judged by. */
 function vector(name: string): { readonly text: string; readonly pin: string } {
@@ -78,7 +64,8 @@ describe("the built file", () => {
   });
 });
 
-const open = (options: Omit<ProofPageOptions, "file"> = {}) => ProofPage.open(browser, { file: pageFile, ...options });
+const open = (options: Omit<ProofPageOptions, "file"> = {}) =>
+  ProofPage.open(built.browser, { file: pageFile, ...options });
 
 describeInBrowser("an auditor who was mailed a bundle", () => {
   test("sees that an act was not authorised, and why, without knowing the project", async () => {

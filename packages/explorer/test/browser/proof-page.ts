@@ -1,8 +1,10 @@
 /** The proof page in a real browser: opened as a file with the network off, or at a node. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
 import type { Browser, Page } from "playwright-core";
 
@@ -12,11 +14,44 @@ const MANY_CARDS_MS = 100_000;
 const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
 
 /** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
-export function findChromium(): string | null {
+function findChromium(): string | null {
   const named = process.env["CHROMIUM"] ?? "";
   if (named !== "") return named;
   const { status, stdout } = spawnSync("which", ["chromium"], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : null;
+}
+
+const EXECUTABLE = findChromium();
+
+/** Tests that take a browser, skipped where none is installed: `.ci/run` installs one, and fails on skips. */
+export const describeInBrowser: typeof describe.skip = EXECUTABLE === null ? describe.skip : describe;
+
+/** The page built once for a test file, and a browser to open it with. */
+export class PageUnderTest {
+  readonly folder = mkdtempSync(join(tmpdir(), "proof-page-"));
+  readonly file = join(this.folder, "page.html");
+  #browser: Browser | null = null;
+
+  private constructor() {
+    beforeAll(async () => {
+      buildPage(this.file);
+      if (EXECUTABLE !== null) this.#browser = await startBrowser(EXECUTABLE);
+    });
+    afterAll(async () => {
+      await this.#browser?.close();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  /** Built before the first test of the file, and removed after the last. */
+  static forThisFile(): PageUnderTest {
+    return new PageUnderTest();
+  }
+
+  get browser(): Browser {
+    if (this.#browser === null) throw new Error("no browser runs");
+    return this.#browser;
+  }
 }
 
 /** Builds the page into a file. */
@@ -26,7 +61,7 @@ export function buildPage(file: string): void {
   if (status !== 0) throw new Error(`the page was not built: ${stderr}`);
 }
 
-export async function startBrowser(executablePath: string): Promise<Browser> {
+async function startBrowser(executablePath: string): Promise<Browser> {
   // The sandbox takes rights that a container may not have; what is opened is our own page.
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 }

@@ -1,5 +1,4 @@
 /** A cluster on paper whose log has real leaves and real signatures, and can show one history or two. */
-import { randomBytes } from "node:crypto";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -27,22 +26,13 @@ import {
   receiptToJson,
   toAnchorId,
 } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "@event-anchoring/testkit";
 
 const NAME = "log.test";
 const START_S = 1_790_000_000;
 const { sha256 } = nodeCrypto;
 
-export const ceremony = holdCeremony({
-  clusterName: NAME,
-  nodeIds: ["n1", "n2", "n3"],
-  quorum: 2,
-  rootKeys: 1,
-  rootThreshold: 1,
-  caSpkiSha256: Uint8Array.from(randomBytes(32)),
-  issuedS: START_S,
-  expiresS: START_S + 86_400,
-});
+export const ceremony = threeNodeCeremony(NAME, START_S);
 
 const [first] = ceremony.nodes;
 if (first === undefined) throw new Error("a ceremony of three nodes has a first one");

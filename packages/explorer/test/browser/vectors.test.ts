@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import {
   bytesToHex,
@@ -14,31 +13,17 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { createReceiptMaker } from "@event-anchoring/testkit";
 import { receiptSteps } from "@event-anchoring/verdicts";
-import type { Browser } from "playwright-core";
 import { bundleText, bundles, receipts, together } from "../vector-bundles.ts";
 import type { BundleCase, ReceiptCase } from "../vector-bundles.ts";
 import { MARK_OF_EXIT, commandVerdict } from "./command-verdict.ts";
-import { ProofPage, buildPage, findChromium, startBrowser } from "./proof-page.ts";
+import { PageUnderTest, ProofPage, describeInBrowser } from "./proof-page.ts";
 import type { GivenFile, ShownCard } from "./proof-page.ts";
 
 // Every vector of receipts and bundles gets in the page what `anchorctl verify` says of it, step by step: the page is a
 // file, and the network is off.
 
-const chromium = findChromium();
-const describeInBrowser = chromium === null ? describe.skip : describe;
-const home = mkdtempSync(join(tmpdir(), "proof-page-"));
-const pageFile = join(home, "page.html");
-let browser: Browser;
-
-beforeAll(async () => {
-  if (chromium === null) return;
-  buildPage(pageFile);
-  browser = await startBrowser(chromium);
-});
-afterAll(async () => {
-  if (chromium !== null) await browser.close();
-  rmSync(home, { recursive: true, force: true });
-});
+const built = PageUnderTest.forThisFile();
+const { folder: home, file: pageFile } = built;
 
 /** The document whose RootTHK a vector pins, as somebody sends it along; null: no vector has it. */
 function pinnedDocument(pin: string): string | null {
@@ -69,7 +54,7 @@ const namesOf = (cases: readonly BundleCase[]): Named =>
 
 /** What the page says of bundles that share a pin and what is expected of them. */
 async function judged(named: Named, { pinned_root_thk: pin, expect: wanted = {} }: BundleCase, more: GivenFile[]) {
-  const page = await ProofPage.open(browser, { file: pageFile });
+  const page = await ProofPage.open(built.browser, { file: pageFile });
   await page.pin(pin);
   await page.page.getByText("More to compare with").click();
   await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
@@ -137,7 +122,7 @@ describeInBrowser("bundles, by the command", () => {
 
 describeInBrowser("bundles that prove nothing", () => {
   test("without a pin nothing turns green, whatever is dropped", async () => {
-    const page = await ProofPage.open(browser, { file: pageFile });
+    const page = await ProofPage.open(built.browser, { file: pageFile });
     const named = allBundles.map((one, at) => ({ name: `${at}.bundle.json`, text: bundleText(one) }));
     await page.give(named);
     const cards = await page.cards(named.length);
@@ -151,7 +136,7 @@ describeInBrowser("bundles that prove nothing", () => {
     const pin = bundles.good[0]?.pinned_root_thk ?? "";
     const trustRoot = join(home, "trust-root.txt");
     writeFileSync(trustRoot, pinnedDocument(pin) ?? "");
-    const page = await ProofPage.open(browser, { file: pageFile });
+    const page = await ProofPage.open(built.browser, { file: pageFile });
     const named = bundles.malformed.map(({ text }, at) => ({ name: `malformed-${at}.bundle.json`, text }));
     await page.pin(pin);
     await page.give(named);
@@ -192,7 +177,7 @@ describeInBrowser("receipts", () => {
     const pinned = { documents, pinnedRootThk: hexToBytes(receipts.pinned_root_thk, 32) };
     const held = verifyTrustRootChain(pinned, nodeCrypto);
     if (held.result === "refused") throw new Error(held.detail);
-    const page = await ProofPage.open(browser, { file: pageFile });
+    const page = await ProofPage.open(built.browser, { file: pageFile });
     await page.pin(receipts.pinned_root_thk);
     await page.page.getByText("More to compare with").click();
     await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
@@ -246,7 +231,7 @@ describeInBrowser("files with their receipts", () => {
       { of: content, proof, pin: "ab".repeat(32) },
     ];
     for (const { of, proof: text, pin: typed } of tries) {
-      const page = await ProofPage.open(browser, { file: pageFile });
+      const page = await ProofPage.open(built.browser, { file: pageFile });
       if (typed !== null) await page.pin(typed);
       await page.give([
         { name: "letter.txt", text: of },

@@ -138,7 +138,7 @@ export type RecordOutcome =
 
 export type CommandOutcome =
   | {
-      /** Of a command that appends leaves: one item for each event, or the one claim, grant or revocation. */
+      /** The command appends leaves: one item for each event, or the one claim, grant or revocation. */
       readonly kind: "records";
       /** True: the batch is atomic and nothing of it was anchored; good items are rejected as `batch_refused`. */
       readonly refused: boolean;

@@ -64,7 +64,7 @@ function subtreeOf(slot: StateSlot, sha256: Sha256): StateSubtree | null {
 type Subtrees = readonly (StateSubtree | null)[];
 
 /**
- * Of pages near the root, which every entry changes: with them a changed slot costs five hashes, and not thirty-one.
+ * Subtrees of pages near the root, which every entry changes: a changed slot costs five hashes, and not thirty-one.
  * Deeper pages have few keys, and would take memory.
  */
 const KNOWN = new WeakMap<StatePage, Subtrees>();

@@ -15,7 +15,7 @@ export class CertsUsageError extends Error {
 
 /** Where the ceremony of docker-compose.yml puts a cluster, from the root of the checkout. */
 export const OUT_DIR_DEFAULT = "deploy/.anchoring";
-/** Of nodes and gateway: long enough for a quarter's holidays, short enough that renewing stays a habit. */
+/** For nodes and gateway: long enough for a quarter's holidays, short enough that renewing stays a habit. */
 export const LIFETIME_DEFAULT = "90d";
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

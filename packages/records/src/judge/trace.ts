@@ -136,7 +136,7 @@ export interface Trace {
   readonly revocations: readonly TraceRevocation[];
   /** A revocation in view is suspect since a time not after the event's. Changes no verdict. */
   readonly isSuspect: boolean;
-  /** Of the anchor and its parents, of its references, of its actor, then of the delegation from leaf to root. */
+  /** Those of the anchor and its parents, of its references, of its actor, of the delegation from leaf to root. */
   readonly violations: readonly TraceViolation[];
   /** The non-empty ones, in field order. */
   readonly references: readonly TraceReference[];

@@ -158,7 +158,7 @@ def judge_trust_root_leaf(leaf: Leaf, chain: TrustRootChain) -> None:
     where = f"sequence {leaf.sequence}"
     if isinstance(leaf, GenesisLeaf):
         fail_unless(leaf.cluster_id == chain.newest.cluster_id, f"{where} is of another cluster")
-        # Of versions before the pinned one nothing is known.
+        # Nothing is known of versions before the pinned one.
         is_held = first > 1 or any(version.root_thk == leaf.root_thk for version in chain.versions)
         fail_unless(is_held, f"{where} names a trust root that is not in the bundle")
     if isinstance(leaf, TrustRootLeaf) and leaf.version >= first:

@@ -165,7 +165,7 @@ pub(super) fn judge_trust_root_leaves(leaves: &ProvedLeaves, trust_roots: &Trust
                 Failure::unless(body.cluster_id == cluster_id, || {
                     format!("sequence {sequence} is of another cluster")
                 })?;
-                // Of versions before the pinned one nothing is known.
+                // Nothing is known of versions before the pinned one.
                 let is_held = first > 1 || trust_roots.versions().any(|version| version.root_thk == body.root_thk);
                 Failure::unless(is_held, || {
                     format!("sequence {sequence} names trust root {}, which is not in the bundle", body.root_thk)

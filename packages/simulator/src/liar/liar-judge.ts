@@ -303,7 +303,7 @@ export class LiarJudge {
   }
 }
 
-/** Of every entry that its tables hold. */
+/** Terms of all entries that its tables hold, by index. */
 function termsOf({ database }: SimulatedMachine): ReadonlyMap<number, number> {
   return new Map(database.applied.map(({ decision: { index, term } }) => [index, term]));
 }

@@ -20,7 +20,7 @@ export interface Restoration {
   readonly scope: "node" | "cluster";
   /** The node that the database is for. */
   readonly nodeId: string;
-  /** Of the backup, 32 bytes. */
+  /** Hash of the backup, 32 bytes. */
   readonly backupSha256: Uint8Array;
   /** The last entry in the state; the log goes on after it. */
   readonly point: EntryId;

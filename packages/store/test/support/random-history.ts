@@ -106,7 +106,7 @@ export class RandomHistory {
     return values[this.#random(values.length)];
   }
 
-  /** Of the newest ones, more often than not. */
+  /** A leaf of the kind, more often than not one of the newest. */
   #leafOf(kind: number): LeafWrite | undefined {
     const leaves = this.#known.leaves.filter((leaf) => leaf.kind === kind);
     return this.#one(this.#random(3) === 0 ? leaves : leaves.slice(-6));

@@ -83,7 +83,7 @@ export interface SoundNode {
   /** Below `root`, from bob to cyd, revoked by an operator. */
   readonly child: LeafWrite;
   readonly rootAgain: LeafWrite;
-  /** Of cyd, signed by the issuer. */
+  /** Revokes cyd's claim, signed by the issuer. */
   readonly revocation: LeafWrite;
   /** With a client event id. */
   readonly event: LeafWrite;

@@ -38,7 +38,7 @@ export interface WireCreated {
   readonly anchor: WireAnchor;
   readonly receipt: unknown;
   readonly replayed: boolean;
-  /** Of a revocation. */
+  /** What a revocation revokes. */
   readonly revoked_anchor_id?: string;
 }
 

@@ -45,7 +45,7 @@ function receiptRoot({ receipt, anchorId, originFingerprint }: AnchoredRecord): 
   return [{ by: `receipt of ${anchorId}`, key, rootHash: bytesToHex(rootHash) }];
 }
 
-/** Of two reads of one origin, on whatever nodes, the one that began after the other's end shows no smaller tree. */
+/** A read that began after another one's end shows no smaller tree of the same origin, on whatever nodes. */
 function latestAnchorNeverGoesBack(heads: readonly SeenHead[]): readonly string[] {
   return staleReads(
     heads,

@@ -11,7 +11,7 @@ const HANDSHAKE = { clientHello: 1, serverHello: 2, keyUpdate: 24 } as const;
 const HEADER_BYTES = 5;
 const TAG_BYTES = 16;
 const RANDOM_BYTES = 32;
-/** Of a record that begins a handshake: record header, message header, version. */
+/** Where the random bytes are in the record that begins a handshake: behind record header, message header, version. */
 const RANDOM_AT = HEADER_BYTES + 4 + 2;
 /** A side sends its certificate and what goes with it in a few records before the first that its application wrote. */
 const HANDSHAKE_RECORDS_MAX = 8;
@@ -63,7 +63,7 @@ export class TlsReader {
     this.read();
   }
 
-  /** Of the server only its choice of a cipher suite is read. @throws TlsReadError */
+  /** Reads only which cipher suite the server chose. @throws TlsReadError */
   pushServer(chunk: Uint8Array): void {
     if (this.#suite !== null) return;
     for (const record of this.#server.push(chunk)) {

@@ -115,7 +115,7 @@ export function hostileBodies(bytes: number): readonly HostileBody[] {
   ];
 }
 
-/** Of this process, in milliseconds. */
+/** Processor time of this process, in milliseconds. */
 function workedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -150,8 +150,8 @@ export function holdsHere(bytes: number): readonly HostileHold[] {
 const BUILT = new URL("../../dist/overload/hostile-bodies.js", import.meta.url).href;
 
 /**
- * Of all shapes, measured in a process of its own with the built code. Processor time of its one thread is how long the
- * loop is held, also while others use the machine.
+ * Holds of all shapes, measured in a process of its own with the built code. Processor time of its one thread is how
+ * long the loop is held, also while others use the machine.
  */
 export function hostileHolds(bytes: number): readonly HostileHold[] {
   const program = `

@@ -43,7 +43,7 @@ export interface Check {
   readonly status: number;
   /** From the connection to the whole answer. */
   readonly tookMs: number;
-  /** Of that, how long the threads on its way were ready to run while the processors did something else. */
+  /** How long, within it, the threads on its way were ready to run while the processors did something else. */
   readonly queuedMs: number;
 }
 

@@ -18,7 +18,7 @@ export const CLIENT = "client";
 export interface CpuReading {
   /** By kind, all processes of it. */
   readonly ms: Readonly<Record<string, number>>;
-  /** Of the whole machine: everything that was not idle, with what its host took. */
+  /** Time of the whole machine: everything that was not idle, with what its host took. */
   readonly machineMs: number;
   readonly cores: number;
   readonly atMs: number;

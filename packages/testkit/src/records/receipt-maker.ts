@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -19,8 +18,8 @@ import {
   toAnchorId,
 } from "@event-anchoring/protocol";
 import type { Receipt } from "@event-anchoring/protocol";
-import { holdCeremony } from "@event-anchoring/provision";
 import type { Ceremony, NodeSecrets } from "@event-anchoring/provision";
+import { threeNodeCeremony } from "./three-node-ceremony.ts";
 
 const CLUSTER_NAME = "receipts.test";
 const ISSUED_S = 1_790_000_000;
@@ -45,16 +44,7 @@ export interface ReceiptMaker {
 }
 
 export function createReceiptMaker(): ReceiptMaker {
-  const ceremony = holdCeremony({
-    clusterName: CLUSTER_NAME,
-    nodeIds: ["n1", "n2", "n3"],
-    quorum: 2,
-    rootKeys: 1,
-    rootThreshold: 1,
-    caSpkiSha256: Uint8Array.from(randomBytes(32)),
-    issuedS: ISSUED_S,
-    expiresS: ISSUED_S + 86_400,
-  });
+  const ceremony = threeNodeCeremony(CLUSTER_NAME, ISSUED_S);
   const [first] = ceremony.nodes;
   if (first === undefined) throw new Error("a ceremony of three nodes has a first one");
   return {

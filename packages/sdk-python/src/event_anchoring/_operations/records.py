@@ -46,7 +46,7 @@ def _record(
 ) -> Operation[models.Created[models.AnchorT]]:
     call = make_call(session, "POST", path, body, is_write=True, wait=wait)
     created = yield from ask(session, call, lambda answer: decode_created(of_kind, answer))
-    # Of a replay the signatures may be earlier ones: they are no content.
+    # A replay may show earlier signatures: they are no content.
     hold_content(leaf_of(created.anchor), content)
     yield from hold_receipt(session, created.anchor.anchor_id, created.receipt)
     return created
