@@ -180,11 +180,14 @@ export {
   tlogPolicyOf,
   trustRootMessage,
   trustRootSignatureLine,
+  witnessedPolicyOf,
 } from "./trust-root.ts";
 export type { SignedTrustRoot } from "./trust-root.ts";
 export { compareWithHighestSeen, extendTrustRootChain, verifyTrustRootChain } from "./trust-root-chain.ts";
 export type { TrustRootChain, TrustRootRefusal, TrustRootVerification } from "./trust-root-chain.ts";
 export { ProofError, formatProof, parseProof, receiptFromJson, receiptToJson } from "./proof.ts";
 export type { Receipt, ReceiptJson, StatedReceipt } from "./proof.ts";
-export { RECEIPT_STEPS, verifyReceipt } from "./receipt.ts";
+export { RECEIPT_STEPS, checkpointKeys, verifyReceipt } from "./receipt.ts";
 export type { ReceiptExpectation, ReceiptStep, ReceiptStepCode, ReceiptVerification } from "./receipt.ts";
+export { witnessingOf, withoutWitnesses } from "./witnessing.ts";
+export type { Witnessing } from "./witnessing.ts";

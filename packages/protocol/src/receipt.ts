@@ -22,6 +22,8 @@ import type { TrustRootChain } from "./trust-root-chain.ts";
 import { findOrigin, quorumPolicyOf } from "./trust-root.ts";
 import type { SignedTrustRoot } from "./trust-root.ts";
 import type { TrustRoot, TrustRootOrigin } from "./trust-root-text.ts";
+import { witnessVkeysOf, witnessingOf, witnessingText, withoutWitnesses } from "./witnessing.ts";
+import type { Witnessing } from "./witnessing.ts";
 
 /** The steps in their order. A step after a failed one is `not_checked`. */
 export const RECEIPT_STEPS = [
@@ -35,6 +37,7 @@ export const RECEIPT_STEPS = [
   "log_signature",
   "cosignatures",
   "trust_root",
+  "witnesses",
 ] as const;
 
 export type ReceiptStepCode = (typeof RECEIPT_STEPS)[number];
@@ -52,7 +55,9 @@ export type ReceiptFailureCode =
   | NoteRefusalCode
   | "log_signature_missing"
   | "quorum_not_met"
-  | "cosigner_distrusted";
+  | "cosigner_distrusted"
+  | "no_witnesses"
+  | "not_witnessed";
 
 export interface ReceiptStep {
   readonly code: ReceiptStepCode;
@@ -83,15 +88,17 @@ export interface ReceiptInput {
   readonly trustRoots: TrustRootChain;
   readonly expect?: ReceiptExpectation;
   readonly renewal?: ReceiptRenewal;
+  /** Refuses a receipt that is certified and not witnessed. Default: false. */
+  readonly requireWitnessed?: boolean;
 }
 
-export interface ReceiptVerification {
+export interface ReceiptVerification extends Witnessing {
   readonly verdict: "valid" | "invalid";
   /** All of RECEIPT_STEPS, in their order. */
   readonly steps: readonly ReceiptStep[];
   /** The failed step; null if valid. */
   readonly failure: { readonly step: ReceiptStepCode; readonly code: ReceiptFailureCode } | null;
-  /** Valid, but only under this older version of the trust root: renew the receipt. */
+  /** Only this older version of the trust root is satisfied: renew the receipt. */
   readonly supersededTrustRoot?: number;
   /** The newest trust root marks the origin `lost`. */
   readonly originLost: boolean;
@@ -100,6 +107,8 @@ export interface ReceiptVerification {
   readonly anchorId: AnchorId | null;
   /** Good log and cosigner lines, once the step `log_signature` has passed. */
   readonly verified: readonly VerifiedLine[];
+  /** Certified, and enough witnesses have signed: the step `witnesses` has passed. */
+  readonly witnessed: boolean;
 }
 
 /** Ends the verification at the step that is under way. */
@@ -129,7 +138,7 @@ class StepList {
 
   /** Fails the first step that has no result, and leaves the rest unchecked. */
   fail(failure: StepFailure): { steps: ReceiptStep[]; failed: ReceiptStepCode } {
-    const failed = RECEIPT_STEPS[this.#done.length] ?? "trust_root";
+    const failed = RECEIPT_STEPS[this.#done.length] ?? "witnesses";
     this.#done.push({ code: failed, result: "fail", detail: failure.message });
     for (const code of RECEIPT_STEPS.slice(this.#done.length)) this.skip(code, "an earlier step failed");
     return { steps: this.#done, failed };
@@ -247,10 +256,13 @@ function checkInclusion(steps: StepList, receipt: Receipt, leaf: Leaf, noted: No
   steps.pass("inclusion", `${path.length} hashes lead to root ${bytesToHex(rootHash)}`);
 }
 
-/** All keys of any version held: a failing or repeated line of one of them refuses the note. */
-function knownKeys(chain: TrustRootChain, origin: TrustRootOrigin): Vkey[] {
-  const nodes = chain.versions.flatMap(({ trustRoot }) => trustRoot.nodes);
-  return [origin.logVkey, ...nodes.map((node) => node.cosignerVkey)];
+/**
+ * The keys whose lines are looked at: a failing or repeated line of one of them refuses the note. Nodes are those of
+ * all versions held, witnesses those of the newest alone.
+ */
+export function checkpointKeys({ versions, newest }: TrustRootChain, origin: TrustRootOrigin): Vkey[] {
+  const nodes = versions.flatMap(({ trustRoot }) => trustRoot.nodes);
+  return [origin.logVkey, ...nodes.map((node) => node.cosignerVkey), ...witnessVkeysOf(newest.trustRoot)];
 }
 
 function verifyLines(
@@ -259,7 +271,7 @@ function verifyLines(
   origin: TrustRootOrigin,
   crypto: Crypto,
 ): readonly VerifiedLine[] {
-  const { verified, refusal } = verifyKnownLines(noted.note, knownKeys(chain, origin), crypto.ed25519Verify);
+  const { verified, refusal } = verifyKnownLines(noted.note, checkpointKeys(chain, origin), crypto.ed25519Verify);
   if (refusal !== null) throw new StepFailure(refusal.code, `the signature line of ${refusal.name}`);
   const isLogged = verified.some(({ vkey }) => vkey.type === VKEY_TYPE.ed25519 && equalVkeys(vkey, origin.logVkey));
   refuseUnless(isLogged, "log_signature_missing", `no signature line of ${origin.logVkey.name}`);
@@ -305,6 +317,17 @@ function isRenewed(input: ReceiptInput, leaf: Leaf, origin: TrustRootOrigin, old
   return isSameTree && meets(input.trustRoots.newest, leaf, verified);
 }
 
+/** What the witnesses of the newest version have signed counts, whichever version the quorum satisfies. */
+function checkWitnesses(steps: StepList, root: TrustRoot, witnessing: Witnessing, isRequired: boolean): void {
+  const detail = witnessingText(witnessing, root);
+  if (isRequired) {
+    refuseUnless(root.witnesses.length > 0, "no_witnesses", detail);
+    refuseUnless(witnessing.witnessed, "not_witnessed", detail);
+  }
+  if (witnessing.witnessed) steps.pass("witnesses", detail);
+  else steps.skip("witnesses", `certified, not witnessed: ${detail}`);
+}
+
 /** @returns the older version that alone is satisfied, or null if the newest one is, directly or by renewal */
 function checkTrustRoot(
   input: ReceiptInput,
@@ -325,46 +348,72 @@ function checkTrustRoot(
   throw new StepFailure("cosigner_distrusted", `the quorum needs a node that trust root ${version} distrusts`);
 }
 
+/** What has been found so far: each step adds to it. */
+interface Found {
+  leaf: Leaf | null;
+  anchorId: AnchorId | null;
+  originLost: boolean;
+  verified: readonly VerifiedLine[];
+  supersededTrustRoot?: number;
+  witnesses: Witnessing["witnesses"];
+  witnessed: boolean;
+}
+
+/** Runs the steps. @throws StepFailure at the first that fails */
+function runSteps(steps: StepList, found: Found, input: ReceiptInput, crypto: Crypto): void {
+  const { receipt, trustRoots, expect = {}, requireWitnessed = false } = input;
+  const newest = trustRoots.newest.trustRoot;
+  const leaf = readLeaf(receipt.leaf);
+  found.leaf = leaf;
+  steps.pass("leaf", `kind ${leaf.kind}, depth ${leaf.depth}, sequence ${leaf.sequence}`);
+  checkContent(steps, leaf, expect);
+  found.anchorId = anchorIdOf(receipt.leaf, crypto.sha256);
+  checkAnchorId(steps, found.anchorId, expect.anchorId);
+  const noted = checkCheckpoint(steps, receipt);
+  const origin = checkOrigin(steps, leaf, noted.checkpoint, newest);
+  found.originLost = origin.status === "lost";
+  checkInclusion(steps, receipt, leaf, noted, crypto);
+  const lines = verifyLines(noted, trustRoots, origin, crypto);
+  const witnessing = witnessingOf(newest, lines);
+  found.verified = withoutWitnesses(newest, lines);
+  found.witnesses = witnessing.witnesses;
+  steps.pass("log_signature", origin.logVkey.name);
+  checkCosignatures(steps, trustRoots, leaf, found.verified);
+  const superseded = checkTrustRoot(input, leaf, origin, noted.checkpoint, found.verified, crypto);
+  const lost = found.originLost ? "; the origin is lost" : "";
+  if (superseded === null) {
+    steps.pass("trust_root", `satisfies trust root ${newest.version}, the newest held${lost}`);
+  } else {
+    steps.pass("trust_root", `satisfies trust root ${superseded}, superseded by ${newest.version}${lost}`);
+    found.supersededTrustRoot = superseded;
+  }
+  checkWitnesses(steps, newest, witnessing, requireWitnessed);
+  found.witnessed = witnessing.witnessed;
+}
+
 /**
  * Verifies that a leaf is in a tree that a quorum of the cluster has cosigned. The receipt may be attacker-controlled;
  * the trust roots must not be. It does not verify signatures inside the leaf, nor whether a claim or grant is still in
  * force.
  */
 export function verifyReceipt(input: ReceiptInput, crypto: Crypto): ReceiptVerification {
-  const { receipt, trustRoots, expect = {} } = input;
-  const newest = trustRoots.newest.trustRoot;
   const steps = new StepList();
-  let leaf: Leaf | null = null;
-  let anchorId: AnchorId | null = null;
-  let originLost = false;
-  let verified: readonly VerifiedLine[] = [];
+  const found: Found = {
+    leaf: null,
+    anchorId: null,
+    originLost: false,
+    verified: [],
+    witnesses: [],
+    witnessed: false,
+  };
+  const witnessesNeeded = input.trustRoots.newest.trustRoot.witnessQuorum;
   try {
-    leaf = readLeaf(receipt.leaf);
-    steps.pass("leaf", `kind ${leaf.kind}, depth ${leaf.depth}, sequence ${leaf.sequence}`);
-    checkContent(steps, leaf, expect);
-    anchorId = anchorIdOf(receipt.leaf, crypto.sha256);
-    checkAnchorId(steps, anchorId, expect.anchorId);
-    const noted = checkCheckpoint(steps, receipt);
-    const origin = checkOrigin(steps, leaf, noted.checkpoint, newest);
-    originLost = origin.status === "lost";
-    checkInclusion(steps, receipt, leaf, noted, crypto);
-    verified = verifyLines(noted, trustRoots, origin, crypto);
-    steps.pass("log_signature", origin.logVkey.name);
-    checkCosignatures(steps, trustRoots, leaf, verified);
-    const superseded = checkTrustRoot(input, leaf, origin, noted.checkpoint, verified, crypto);
-    const lost = originLost ? "; the origin is lost" : "";
-    if (superseded === null) {
-      steps.pass("trust_root", `satisfies trust root ${newest.version}, the newest held${lost}`);
-      return { verdict: "valid", steps: steps.steps, failure: null, originLost, leaf, anchorId, verified };
-    }
-    steps.pass("trust_root", `satisfies trust root ${superseded}, superseded by ${newest.version}${lost}`);
-    const supersededTrustRoot = superseded;
-    const found = { failure: null, supersededTrustRoot, originLost, leaf, anchorId, verified };
-    return { verdict: "valid", steps: steps.steps, ...found };
+    runSteps(steps, found, input, crypto);
+    return { ...found, verdict: "valid", steps: steps.steps, failure: null, witnessesNeeded };
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     const { steps: all, failed } = steps.fail(error);
     const failure = { step: failed, code: error.code };
-    return { verdict: "invalid", steps: all, failure, originLost, leaf, anchorId, verified };
+    return { ...found, verdict: "invalid", steps: all, failure, witnessesNeeded };
   }
 }

@@ -224,6 +224,39 @@ export function tlogPolicyOf(root: TrustRoot): TlogPolicy {
   };
 }
 
+/** Names of groups in the policy of witnessed heads, which a node may have as well. */
+const OUTSIDE = "outside";
+const BOTH = "both";
+
+/** The name of a witness in a policy. No node id has a `/`. */
+export function policyWitnessName(name: string): string {
+  return `witness/${name}`;
+}
+
+/**
+ * The rule of witnessed heads as a tlog-policy: the quorum of nodes, and as many witnesses as are needed,
+ * `group outside <m> …`, `group both 2 nodes outside`, `quorum both`.
+ * @param root one that lists witnesses
+ */
+export function witnessedPolicyOf(root: TrustRoot): TlogPolicy {
+  if (root.witnesses.length === 0)
+    throw new RangeError("a trust root without witnesses has no policy of witnessed heads");
+  const nodeName = (nodeId: string): string => (nodeId === OUTSIDE || nodeId === BOTH ? `node/${nodeId}` : nodeId);
+  const { logs, witnesses: nodes } = tlogPolicyOf(root);
+  const inside = nodes.map(({ name, vkey }) => ({ name: nodeName(name), vkey }));
+  const outside = root.witnesses.map(({ name, vkey }) => ({ name: policyWitnessName(name), vkey }));
+  return {
+    logs,
+    witnesses: [...inside, ...outside],
+    groups: [
+      { name: "nodes", threshold: root.quorum, members: inside.map(nameOf) },
+      { name: OUTSIDE, threshold: root.witnessQuorum, members: outside.map(nameOf) },
+      { name: BOTH, threshold: 2, members: ["nodes", OUTSIDE] },
+    ],
+    quorum: BOTH,
+  };
+}
+
 /** The line of an origin, if this version lists it. */
 export function findOrigin(root: TrustRoot, originFingerprint: OriginFingerprint): TrustRootOrigin | undefined {
   return root.origins.find((origin) => equalBytes(origin.originFingerprint, originFingerprint));

@@ -3,10 +3,13 @@ import {
   POLICY_FORMATS,
   bytesToHex,
   formatTrustRootText,
+  formatVkey,
   parsePolicy,
   parseSignedTrustRoot,
   renderPolicy,
+  satisfiesPolicy,
   tlogPolicyOf,
+  witnessedPolicyOf,
 } from "@event-anchoring/protocol";
 import type { SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -84,5 +87,49 @@ describe("a policy in the rendering", () => {
       "node/witness",
     ]);
     expect(linesOf(text, "group")).toEqual(["group nodes 2 node/all node/log node/witness"]);
+  });
+});
+
+describe("a policy of witnessed heads", () => {
+  test("asks for the quorum of nodes and for as many witnesses as are needed", () => {
+    const { trustRoot } = version(4);
+    const policy = witnessedPolicyOf(trustRoot);
+    const text = renderPolicy(version(4), "tlog", "witnessed");
+    expect(parsePolicy(text, sha256)).toEqual(policy);
+    expect(linesOf(text, "group")).toEqual([
+      "group nodes 2 a d",
+      "group outside 2 witness/north witness/south witness/west",
+      "group both 2 nodes outside",
+    ]);
+    expect(linesOf(text, "quorum")).toEqual(["quorum both"]);
+    expect(linesOf(text, "witness").slice(2)).toEqual(
+      trustRoot.witnesses.map(({ name, vkey, url }) => `witness witness/${name} ${formatVkey(vkey)} ${url}`),
+    );
+  });
+
+  test.each<[signed: string, a: boolean, d: boolean, outside: number, isSatisfied: boolean]>([
+    ["both groups", true, true, 2, true],
+    ["more than is needed", true, true, 3, true],
+    ["one witness too few", true, true, 1, false],
+    ["one node too few", true, false, 3, false],
+    ["nodes alone", true, true, 0, false],
+    ["witnesses alone", false, false, 3, false],
+  ])("is satisfied by %s: %j, %j, %j of outside: %j", (_, a, d, outside, isSatisfied) => {
+    const policy = witnessedPolicyOf(version(4).trustRoot);
+    const [keyA, keyD, ...others] = policy.witnesses.map(({ vkey }) => vkey);
+    const signers = [...(a ? [keyA] : []), ...(d ? [keyD] : []), ...others.slice(0, outside)];
+    const lines = signers.flatMap((vkey) => (vkey === undefined ? [] : [{ vkey, timeS: 1 }]));
+    expect(satisfiesPolicy(policy, lines)).toBe(isSatisfied);
+  });
+
+  test("is none for a trust root without witnesses", () => {
+    expect(() => renderPolicy(version(3), "tlog", "witnessed")).toThrow(RangeError);
+  });
+
+  test.each(POLICY_FORMATS)("%s gives other names to nodes that are called like its groups", (format) => {
+    const signed = version(4);
+    const nodes = signed.trustRoot.nodes.map((node) => (node.nodeId === "a" ? { ...node, nodeId: "outside" } : node));
+    const text = renderPolicy({ ...signed, trustRoot: { ...signed.trustRoot, nodes } }, format, "witnessed");
+    expect(linesOf(text, "group")[0]).toBe("group nodes 2 node/outside d");
   });
 });

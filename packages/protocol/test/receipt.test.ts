@@ -26,6 +26,13 @@ interface Case {
   readonly origin_lost: boolean;
   readonly failure: { readonly step: string; readonly code: string } | null;
 }
+
+interface WitnessedCase extends Case {
+  readonly require_witnessed: boolean;
+  readonly witnesses: readonly { readonly name: string; readonly witnessed_at: number }[];
+  readonly witnesses_needed: number;
+  readonly witnessed: boolean;
+}
 const vectors = loadVectors("receipt.json") as {
   pinned_root_thk: string;
   trust_roots: string[];
@@ -33,6 +40,7 @@ const vectors = loadVectors("receipt.json") as {
   json: { bad: { name: string; value: unknown }[] };
   good: Case[];
   bad: Case[];
+  witnessed: { good: WitnessedCase[]; bad: WitnessedCase[] };
 };
 
 function chainOf(versions: number, crypto: Crypto): TrustRootChain {
@@ -42,13 +50,14 @@ function chainOf(versions: number, crypto: Crypto): TrustRootChain {
   return verification.chain;
 }
 
-function verify(one: Case, crypto: Crypto): ReceiptVerification {
+function verify(one: Case & Partial<WitnessedCase>, crypto: Crypto): ReceiptVerification {
   const bytes = (hex: string | undefined): Uint8Array | undefined => (hex === undefined ? undefined : hexToBytes(hex));
   const { event_hash, payload, anchor_id } = one.expect;
   const input = {
     receipt: receiptFromJson(one.receipt).receipt,
     trustRoots: chainOf(one.trust_root_versions, crypto),
     expect: { eventHash: bytes(event_hash), payload: bytes(payload), anchorId: bytes(anchor_id) },
+    requireWitnessed: one.require_witnessed ?? false,
   };
   if (one.renewal === undefined) return verifyReceipt(input, crypto);
   const { checkpoint, consistency } = one.renewal;
@@ -66,13 +75,52 @@ describe.each(CRYPTOS)("verifyReceipt with %s", (_, crypto) => {
   });
 });
 
+describe.each(CRYPTOS)("witnesses with %s", (_, crypto) => {
+  test.each([...vectors.witnessed.good, ...vectors.witnessed.bad])("$name: $verdict", (one) => {
+    const found = verify(one, crypto);
+    expect(found.failure).toEqual(one.failure);
+    expect(found.verdict).toBe(one.verdict);
+    const shown = found.witnesses.map(({ name, witnessedAt }) => ({ name, witnessed_at: witnessedAt }));
+    expect(shown).toEqual(one.witnesses);
+    expect(found.witnessesNeeded).toBe(one.witnesses_needed);
+    expect(found.witnessed).toBe(one.witnessed);
+    expect(found.supersededTrustRoot ?? null).toBe(one.superseded_trust_root);
+  });
+});
+
+describe("the step of witnesses", () => {
+  test("passes exactly if they are enough, and without a demand fails for none", () => {
+    for (const one of [...vectors.witnessed.good, ...vectors.good]) {
+      const { steps, witnessed } = verify(one, nodeCrypto);
+      const result = steps.find(({ code }) => code === "witnesses")?.result;
+      expect(result).toBe(witnessed ? "pass" : "not_checked");
+    }
+  });
+
+  test("refuses each receipt that is not witnessed, if it is demanded", () => {
+    for (const one of [...vectors.witnessed.good, ...vectors.good]) {
+      const { witnessed } = verify(one, nodeCrypto);
+      const { verdict } = verify({ ...one, require_witnessed: true }, nodeCrypto);
+      expect(verdict).toBe(witnessed ? "valid" : "invalid");
+    }
+  });
+
+  test("leaves the lines of witnesses out of those of the nodes", () => {
+    const [one] = vectors.witnessed.good;
+    if (one === undefined) throw new TypeError("receipt.json has good cases of witnesses");
+    const names = verify(one, nodeCrypto).verified.map(({ vkey }) => vkey.name);
+    expect(names).toHaveLength(3);
+    expect(names.every((name) => name.startsWith("anchor.example/demo/"))).toBe(true);
+  });
+});
+
 describe("the steps", () => {
   test("are all listed, pass up to the failed one and are unchecked after it", () => {
     for (const one of [...vectors.good, ...vectors.bad]) {
       const { steps, failure } = verify(one, nodeCrypto);
       expect(steps.map((step) => step.code)).toEqual(RECEIPT_STEPS);
       const failed = failure === null ? steps.length : RECEIPT_STEPS.indexOf(failure.step);
-      const before = steps.slice(0, failed).filter((step) => step.code !== "content");
+      const before = steps.slice(0, failed).filter(({ code }) => code !== "content" && code !== "witnesses");
       expect(before.every((step) => step.result === "pass")).toBe(true);
       expect(steps.slice(failed + 1).every((step) => step.result === "not_checked")).toBe(true);
     }
@@ -87,7 +135,7 @@ describe("the steps", () => {
   });
 
   test("every bad vector fails at a step of its own kind, and every step can fail", () => {
-    const steps = new Set(vectors.bad.map((one) => one.failure?.step));
+    const steps = new Set([...vectors.bad, ...vectors.witnessed.bad].map((one) => one.failure?.step));
     expect(steps).toEqual(new Set(RECEIPT_STEPS));
   });
 

@@ -90,7 +90,7 @@ export type { Alarm, AlarmCode } from "./monitor-alarm.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/bundle";
-export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
+export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain, Witnessing } from "@event-anchoring/protocol";
 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";
 export type { Outcome, RetryPolicy, RetryRule, RetrySituation } from "./retry.ts";

@@ -1,6 +1,6 @@
 import { verifyCheckpoint as verify } from "@event-anchoring/bundle";
 import { bytesToHex, verifyConsistency as isConsistent } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
+import type { TrustRootChain, Witnessing } from "@event-anchoring/protocol";
 import { crypto, sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32, count } from "./inputs.ts";
@@ -14,7 +14,7 @@ export interface TreeHead {
 }
 
 /** What a good checkpoint says. */
-export interface VerifiedCheckpoint extends TreeHead {
+export interface VerifiedCheckpoint extends TreeHead, Witnessing {
   /** 64 hex digits. */
   readonly originFingerprint: string;
   /** 64 hex digits. */
@@ -40,7 +40,7 @@ export function verifyCheckpoint(note: string, trustRoot: TrustRootChain): Verif
     const { code, detail } = verification;
     throw new VerificationError(code, `the checkpoint is not good: ${detail}`, { result: verification });
   }
-  const { checkpoint, origin, verified, supersededTrustRoot } = verification;
+  const { checkpoint, origin, verified, supersededTrustRoot, witnessing } = verification;
   return {
     originFingerprint: bytesToHex(origin.originFingerprint),
     treeSize: checkpoint.treeSize,
@@ -48,6 +48,7 @@ export function verifyCheckpoint(note: string, trustRoot: TrustRootChain): Verif
     supersededTrustRoot,
     originLost: origin.status === "lost",
     cosigners: verified.flatMap(({ vkey, timeS }) => (timeS === null ? [] : [{ name: vkey.name, time: timeS }])),
+    ...witnessing,
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   ReceiptStepCode,
   ReceiptVerification,
   TrustRootChain,
+  Witnessing,
 } from "@event-anchoring/protocol";
 import { crypto, sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
@@ -26,10 +27,15 @@ export interface ReceiptCheck {
   readonly renewal?: { readonly checkpoint: string; readonly consistency: readonly Uint8Array[] } | undefined;
   /** Fail if only an older version of the trust root is satisfied. Default: false. */
   readonly requireCurrent?: boolean | undefined;
+  /**
+   * Fail unless as many witnesses have signed as the newest trust root asks for: `not_witnessed`, or `no_witnesses` if
+   * it lists none. Default: false.
+   */
+  readonly requireWitnessed?: boolean | undefined;
 }
 
 /** What a good receipt says. */
-export interface VerifiedReceipt {
+export interface VerifiedReceipt extends Witnessing {
   /** 64 hex digits. */
   readonly anchorId: string;
   readonly leaf: Leaf;
@@ -40,7 +46,10 @@ export interface VerifiedReceipt {
   readonly originLost: boolean;
   /** Names of the nodes that have cosigned. */
   readonly cosigners: readonly string[];
-  /** What was checked, in order; `content` is `not_checked` unless you gave a hash or a payload. */
+  /**
+   * What was checked, in order; `content` is `not_checked` unless you gave a hash or a payload, `witnesses` if too few
+   * have signed.
+   */
   readonly steps: readonly ReceiptStep[];
 }
 
@@ -51,7 +60,7 @@ function expectedId(receipt: Receipt, known: Uint8Array | null): Uint8Array {
 }
 
 /** What looking at a receipt has shown, good or bad. One that has a `failure` proves nothing. */
-export interface ReceiptReport {
+export interface ReceiptReport extends Witnessing {
   /** Where it fails; null: it is good. */
   readonly failure: { readonly step: ReceiptStepCode; readonly code: string } | null;
   /** What was checked, in order. */
@@ -70,12 +79,17 @@ export interface ReceiptReport {
 
 /** What was looked at, and how it ended: a superseded one is refused if a current one is required. */
 function conclusionOf(
-  { failure, steps, supersededTrustRoot }: ReceiptVerification,
+  { failure, steps, supersededTrustRoot, witnessed }: ReceiptVerification,
   requireCurrent: boolean,
-): Pick<ReceiptReport, "failure" | "steps"> {
-  if (failure !== null || supersededTrustRoot === undefined || !requireCurrent) return { failure, steps };
-  const refused = steps.map((step) => (step.code === "trust_root" ? { ...step, result: "fail" as const } : step));
-  return { failure: { step: "trust_root", code: "trust_root_superseded" }, steps: refused };
+): Pick<ReceiptReport, "failure" | "steps" | "witnessed"> {
+  if (supersededTrustRoot === undefined || !requireCurrent) return { failure, steps, witnessed };
+  const at = steps.findIndex(({ code }) => code === "trust_root");
+  const refused = steps.map((step, position): ReceiptStep => {
+    if (position < at) return step;
+    if (position === at) return { ...step, result: "fail" };
+    return { ...step, result: "not_checked", detail: "an earlier step failed" };
+  });
+  return { failure: { step: "trust_root", code: "trust_root_superseded" }, steps: refused, witnessed: false };
 }
 
 /**
@@ -85,7 +99,7 @@ function conclusionOf(
  * @throws VerificationError `proof_…` if it cannot be read as a receipt at all; InvalidInput
  */
 export function inspectReceipt(source: unknown, check: ReceiptCheck): ReceiptReport {
-  const { eventHash, payload, anchorId, renewal, requireCurrent = false } = check;
+  const { eventHash, payload, anchorId, renewal, requireCurrent = false, requireWitnessed = false } = check;
   if (payload !== undefined && !(payload instanceof Uint8Array)) throw new InvalidInput("payload", "expected bytes");
   const receipt = readReceipt(source);
   const verification = verify(
@@ -97,6 +111,7 @@ export function inspectReceipt(source: unknown, check: ReceiptCheck): ReceiptRep
         payload,
         anchorId: expectedId(receipt, anchorId === undefined ? null : bytes32("anchorId", anchorId)),
       },
+      requireWitnessed,
       ...(renewal === undefined ? {} : { renewal }),
     },
     crypto,
@@ -110,12 +125,14 @@ export function inspectReceipt(source: unknown, check: ReceiptCheck): ReceiptRep
     supersededTrustRoot: verification.supersededTrustRoot ?? null,
     originLost,
     cosigners: verified.filter(({ timeS }) => timeS !== null).map(({ vkey }) => vkey.name),
+    witnesses: verification.witnesses,
+    witnessesNeeded: verification.witnessesNeeded,
   };
 }
 
 /**
- * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the ten steps. A good one says that the leaf is in a
- * tree that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
+ * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the steps. A good one says that the leaf is in a tree
+ * that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
  * @param source a Receipt, tlog-proof text, JSON text, or parsed JSON; may be attacker-controlled
  * @throws VerificationError for every receipt that is not good: `code`, the `step` that failed, all `steps`, and the
  * ReceiptReport in `result`. To look at a bad one without an error: `inspectReceipt`. InvalidInput

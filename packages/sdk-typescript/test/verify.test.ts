@@ -7,6 +7,7 @@ import {
   inspectReceipt,
   readReceipt,
   verifyBundle,
+  verifyCheckpoint,
   verifyConsistency,
   verifyReceipt,
   verifySignature,
@@ -40,6 +41,13 @@ interface ReceiptCase {
   readonly failure: { readonly step: string; readonly code: string } | null;
 }
 
+interface WitnessedCase extends ReceiptCase {
+  readonly require_witnessed: boolean;
+  readonly witnesses: readonly { readonly name: string; readonly witnessed_at: number }[];
+  readonly witnesses_needed: number;
+  readonly witnessed: boolean;
+}
+
 interface ReceiptVectors {
   readonly pinned_root_thk: string;
   readonly trust_roots: readonly string[];
@@ -50,6 +58,7 @@ interface ReceiptVectors {
   readonly json: { readonly bad: readonly { readonly name: string; readonly value: unknown }[] };
   readonly good: readonly ReceiptCase[];
   readonly bad: readonly ReceiptCase[];
+  readonly witnessed: { readonly good: readonly WitnessedCase[]; readonly bad: readonly WitnessedCase[] };
 }
 
 describe("receipts of the shared vectors", () => {
@@ -84,7 +93,7 @@ describe("receipts of the shared vectors", () => {
     expect(verified.anchorId).toMatch(/^[0-9a-f]{64}$/);
     expect(verified.supersededTrustRoot).toBe(vector.superseded_trust_root ?? null);
     expect(verified.originLost).toBe(vector.origin_lost ?? false);
-    expect(verified.steps.at(-1)).toMatchObject({ code: "trust_root", result: "pass" });
+    expect(verified.steps.at(-2)).toMatchObject({ code: "trust_root", result: "pass" });
     expect(inspectReceipt(vector.receipt, checkOf(vector))).toEqual({ failure: null, ...verified });
   });
 
@@ -110,7 +119,38 @@ describe("receipts of the shared vectors", () => {
     expect(codeOf(() => verifyReceipt(superseded.receipt, check))).toBe("trust_root_superseded");
     const { failure, steps } = inspectReceipt(superseded.receipt, check);
     expect(failure?.step).toBe("trust_root");
-    expect(steps.at(-1)).toMatchObject({ code: "trust_root", result: "fail" });
+    expect(steps.at(-2)).toMatchObject({ code: "trust_root", result: "fail" });
+    expect(steps.at(-1)).toMatchObject({ code: "witnesses", result: "not_checked" });
+  });
+
+  test.each([...shared.witnessed.good, ...shared.witnessed.bad])("witnesses: $name", (vector) => {
+    const check = { ...checkOf(vector), requireWitnessed: vector.require_witnessed };
+    const report = inspectReceipt(vector.receipt, check);
+    expect(report.failure).toEqual(vector.failure);
+    const shown = report.witnesses.map(({ name, witnessedAt }) => ({ name, witnessed_at: witnessedAt }));
+    expect(shown).toEqual(vector.witnesses);
+    expect(report).toMatchObject({ witnessesNeeded: vector.witnesses_needed, witnessed: vector.witnessed });
+    expect(codeOf(() => verifyReceipt(vector.receipt, check))).toBe(vector.failure?.code ?? null);
+    expect(report.cosigners.every((name) => name.startsWith("anchor.example/demo/node/"))).toBe(true);
+  });
+
+  test("a superseded one is refused as that, before its witnesses are counted", () => {
+    const superseded = shared.witnessed.good.find(({ superseded_trust_root: version }) => typeof version === "number");
+    if (superseded === undefined) throw new Error("there is such a vector");
+    const demand = { requireCurrent: true, requireWitnessed: true };
+    const report = inspectReceipt(superseded.receipt, { ...checkOf(superseded), ...demand });
+    expect(report).toMatchObject({ failure: { code: "trust_root_superseded" }, witnessed: false });
+    const few = { ...superseded, trust_root_versions: 3 };
+    expect(codeOf(() => verifyReceipt(few.receipt, { ...checkOf(few), ...demand }))).toBe("trust_root_superseded");
+  });
+
+  test("a checkpoint says who has witnessed it", () => {
+    const [witnessed] = shared.witnessed.good;
+    if (witnessed === undefined) throw new Error("there is such a vector");
+    const found = verifyCheckpoint(readReceipt(witnessed.receipt).checkpoint, checkOf(witnessed).trustRoot);
+    expect(found).toMatchObject({ witnessesNeeded: 2, witnessed: true });
+    expect(found.witnesses.map(({ name }) => name)).toEqual(["north", "south"]);
+    expect(found.cosigners).toHaveLength(2);
   });
 
   test("an id that a receipt states is held against its leaf, whatever else is known", () => {

@@ -17,6 +17,7 @@ const LABELS: Readonly<Record<ReceiptStepCode, string>> = {
   log_signature: "log signature",
   cosignatures: "cosignatures",
   trust_root: "trust root",
+  witnesses: "witnesses",
 };
 
 const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
@@ -47,6 +48,19 @@ export function certifiedAtS(verification: ReceiptVerification, chain: TrustRoot
   return [...times].sort((a, b) => a - b)[chain.newest.trustRoot.quorum - 1] ?? null;
 }
 
+/** When as many witnesses as are needed had signed. Null if the receipt is not witnessed. Unix seconds. */
+function witnessedAtS({ witnesses, witnessesNeeded, witnessed }: ReceiptVerification): number | null {
+  const times = witnesses.map(({ witnessedAt }) => witnessedAt).sort((a, b) => a - b);
+  return witnessed ? (times[witnessesNeeded - 1] ?? null) : null;
+}
+
+/** Who has signed, a line each, below the step that counts them. */
+function signersOf(code: ReceiptStepCode, verification: ReceiptVerification): readonly Cosigner[] {
+  if (code === "cosignatures") return cosignersOf(verification);
+  if (code !== "witnesses") return [];
+  return verification.witnesses.map(({ name, witnessedAt }) => ({ name, timeS: witnessedAt }));
+}
+
 /**
  * Every step with its result, each cosignature on its own line. Without a pin none is shown as good: all hang on it.
  * @param content what the leaf was compared with
@@ -61,8 +75,8 @@ export function receiptSteps(
     const isPassed = result === "pass";
     const text = isPassed ? passDetail(code, detail, verification, chain, content) : detail;
     const step = { mark: marks[result], label: LABELS[code], detail: text };
-    if (code !== "cosignatures" || !isPassed) return [step];
-    const lines = cosignersOf(verification).map(({ name, timeS }) => `${name} signed at ${isoSeconds(timeS)}`);
+    if (!isPassed) return [step];
+    const lines = signersOf(code, verification).map(({ name, timeS }) => `${name} signed at ${isoSeconds(timeS)}`);
     return [step, ...lines.map((line) => ({ mark: marks.pass, label: "", detail: line }))];
   });
 }
@@ -83,6 +97,8 @@ function passDetail(
   if (code === "content") return `the leaf holds ${content}`;
   if (code === "cosignatures")
     return `${cosignersOf(verification).length} good, ${trustRoot.quorum} of ${active} needed`;
+  if (code === "witnesses")
+    return `${verification.witnesses.length} good, ${trustRoot.witnessQuorum} of ${trustRoot.witnesses.length} needed`;
   if (code === "trust_root") return `version ${trustRoot.version}, root_thk ${bytesToHex(rootThk)}`;
   return detail;
 }
@@ -157,5 +173,12 @@ export function receiptVerdictText(
     return "NOT COMPARED: the receipt is good, and nothing shows yet of which event: give the file itself.";
   const at = certifiedAtS(verification, judgedBy.chain);
   const accepted = verification.leaf === null ? "" : ` accepted at ${isoMs(verification.leaf.acceptedMs)}`;
-  return `VALID: ${subject} that was${accepted}${at === null ? "" : ` and certified at ${isoSeconds(at)}`}.`;
+  const certified = at === null ? "" : ` and certified at ${isoSeconds(at)}`;
+  return `VALID: ${subject} that was${accepted}${certified}${witnessedText(verification)}.`;
+}
+
+function witnessedText(verification: ReceiptVerification): string {
+  const at = witnessedAtS(verification);
+  if (at === null) return "";
+  return `, witnessed by ${verification.witnesses.map(({ name }) => name).join(", ")} at ${isoSeconds(at)}`;
 }

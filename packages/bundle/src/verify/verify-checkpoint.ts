@@ -3,6 +3,7 @@ import {
   CheckpointError,
   NoteError,
   VKEY_TYPE,
+  checkpointKeys,
   checkpointOrigin,
   distinctPolicyLines,
   equalBytes,
@@ -12,6 +13,8 @@ import {
   parseNote,
   quorumPolicyOf,
   verifyKnownLines,
+  withoutWitnesses,
+  witnessingOf,
 } from "@event-anchoring/protocol";
 import type {
   Checkpoint,
@@ -21,6 +24,7 @@ import type {
   TrustRootChain,
   TrustRootOrigin,
   VerifiedLine,
+  Witnessing,
 } from "@event-anchoring/protocol";
 
 export type CheckpointFailureCode =
@@ -38,8 +42,10 @@ export type CheckpointVerification =
       readonly checkpoint: Checkpoint;
       /** As the newest version lists it. */
       readonly origin: TrustRootOrigin;
-      /** Good lines of known keys. */
+      /** Good lines of the log and of nodes. */
       readonly verified: readonly VerifiedLine[];
+      /** What the newest version says of the lines of witnesses. */
+      readonly witnessing: Witnessing;
       /** The older version under which alone it is satisfied; null: under the newest. */
       readonly supersededTrustRoot: number | null;
     }
@@ -70,12 +76,14 @@ function withoutDistrusted({ newest }: TrustRootChain, lines: readonly VerifiedL
 function judgeLines(
   checkpoint: Checkpoint,
   origin: TrustRootOrigin,
-  verified: readonly VerifiedLine[],
+  lines: readonly VerifiedLine[],
   trustRoots: TrustRootChain,
 ): CheckpointVerification {
+  const verified = withoutWitnesses(trustRoots.newest.trustRoot, lines);
+  const witnessing = witnessingOf(trustRoots.newest.trustRoot, lines);
   const isLogged = verified.some(({ vkey }) => vkey.type === VKEY_TYPE.ed25519 && equalVkeys(vkey, origin.logVkey));
   if (!isLogged) return invalid("log_signature_missing", `no signature line of ${origin.logVkey.name}`);
-  const valid = { verdict: "valid", checkpoint, origin, verified } as const;
+  const valid = { verdict: "valid", checkpoint, origin, verified, witnessing } as const;
   const { versions, newest } = trustRoots;
   if (meets(newest, origin, verified)) return { ...valid, supersededTrustRoot: null };
   const trusted = withoutDistrusted(trustRoots, verified);
@@ -126,9 +134,7 @@ export function verifyCheckpoint(
   const origin = origins.find((each) => checkpointOrigin(clusterName, each.originFingerprint) === checkpoint.origin);
   if (origin === undefined)
     return invalid("origin_unknown", `trust root ${version} does not list origin ${checkpoint.origin}`);
-  const nodes = trustRoots.versions.flatMap(({ trustRoot }) => trustRoot.nodes);
-  const known = [origin.logVkey, ...nodes.map((node) => node.cosignerVkey)];
-  const { verified, refusal } = verifyKnownLines(read.note, known, verify);
+  const { verified, refusal } = verifyKnownLines(read.note, checkpointKeys(trustRoots, origin), verify);
   if (refusal !== null) return invalid(refusal.code, `the signature line of ${refusal.name}`);
   return judgeLines(checkpoint, origin, verified, trustRoots);
 }

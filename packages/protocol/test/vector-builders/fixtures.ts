@@ -150,6 +150,17 @@ export const version3 = successor(version2, {
   nodes: [nodeEntry(nodeA), nodeEntry(nodeB, "distrusted"), nodeEntry(nodeC, "retired"), nodeEntry(nodeD)],
 });
 
+/** Witnesses cosign, of which two are needed. */
+export const version4 = successor(version3, {
+  witnesses: [witnessEntry("north", 0x51), witnessEntry("south", 0x52), witnessEntry("west", 0x53)],
+  witnessQuorum: 2,
+});
+
+/** East takes the place of west. */
+export const version5 = successor(version4, {
+  witnesses: [witnessEntry("east", 0x54), witnessEntry("north", 0x51), witnessEntry("south", 0x52)],
+});
+
 export function rootLine(text: string, label: string): SignatureLine {
   const { publicKey, sign } = rootSigner(label);
   return trustRootSignatureLine({ clusterName, label, publicKey, signature: sign(trustRootMessage(text)) }, sha256);
@@ -170,6 +181,8 @@ export function signedDocument(root: TrustRoot, labels: readonly string[]): stri
 export const document1 = signedDocument(version1, ["1", "2"]);
 export const document2 = signedDocument(version2, ["1", "3"]);
 export const document3 = signedDocument(version3, ["1", "2", "3"]);
+export const document4 = signedDocument(version4, ["2", "4"]);
+export const document5 = signedDocument(version5, ["3", "4"]);
 export const pinnedRootThk = rootThk(formatTrustRootText(version1), sha256);
 
 /** The log's line on a checkpoint text. */
@@ -186,6 +199,13 @@ export function cosign(node: FixtureNode, text: string, timeS = 1_770_000_000): 
   const signature = node.cosigner.sign(cosignatureMessage(timeS, text));
   const name = cosignerName(clusterName, node.nodeId);
   return cosignatureLine({ name, publicKey: node.cosigner.publicKey, timeS, signature }, sha256);
+}
+
+/** The line of a witness that `witnessEntry` makes of the same name and byte. */
+export function witnessLine(name: string, byte: number, text: string, timeS = 1_770_000_100): SignatureLine {
+  const { publicKey, sign } = createSigner(fill(byte));
+  const signature = sign(cosignatureMessage(timeS, text));
+  return cosignatureLine({ name: `${name}.example`, publicKey, timeS, signature }, sha256);
 }
 
 /** A signer outside the cluster. */

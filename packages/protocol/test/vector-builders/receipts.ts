@@ -13,7 +13,6 @@ import {
   formatSignatureLine,
   interiorHash,
   proveConsistency,
-  proveInclusion,
   receiptToJson,
   toAnchorId,
 } from "@event-anchoring/protocol";
@@ -24,6 +23,8 @@ import {
   document1,
   document2,
   document3,
+  document4,
+  document5,
   fill,
   hashOf,
   logLine,
@@ -37,47 +38,15 @@ import {
 import type { FixtureNode } from "./fixtures.ts";
 import type { Json } from "../../../../test/vector-builders/json.ts";
 import { leafBytes } from "./leaves.ts";
+import { checkpointText, flip, noteOf, receiptCaseJson, receiptOf } from "./receipt-parts.ts";
+import type { ReceiptCase } from "./receipt-parts.ts";
 import { leafTree } from "./trees.ts";
-
-function checkpointText(size: number, origin = checkpointOrigin(clusterName, nodeA.originFingerprint)): string {
-  return formatCheckpoint({ origin, treeSize: size, rootHash: leafTree.rootAt(size) });
-}
-
-function noteOf(text: string, cosigners: readonly FixtureNode[]): string {
-  return formatNote(text, [logLine(nodeA, text), ...cosigners.map((node) => cosign(node, text))]);
-}
-
-function receiptOf(index: number, size: number, cosigners: readonly FixtureNode[]): Receipt {
-  return {
-    leaf: leafBytes[index] ?? fill(0),
-    index,
-    treeSize: size,
-    path: proveInclusion(index, size, leafTree.hashAt, sha256),
-    checkpoint: noteOf(checkpointText(size), cosigners),
-  };
-}
+import { badWitnessed, goodWitnessed, witnessedCaseJson } from "./witnessed-receipts.ts";
 
 const AB = [nodeA, nodeB];
 const good = receiptOf(5, 9, AB);
 const text = checkpointText(9);
 const [logged, byA, byB, byC] = [logLine(nodeA, text), cosign(nodeA, text), cosign(nodeB, text), cosign(nodeC, text)];
-
-function flip(bytes: Uint8Array, offset: number): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[offset] = (copy[offset] ?? 0) ^ 1;
-  return copy;
-}
-
-interface Case {
-  readonly name: string;
-  readonly receipt: Receipt;
-  readonly roots?: number;
-  readonly expect?: { readonly event_hash?: string; readonly payload?: string; readonly anchor_id?: string };
-  readonly renewal?: { readonly checkpoint: string; readonly consistency: readonly Uint8Array[] };
-  readonly superseded?: number;
-  readonly lost?: boolean;
-  readonly failure?: readonly [step: string, code: string];
-}
 
 const eventHash = bytesToHex(hashOf("event 5"));
 const anchorId = bytesToHex(anchorIdOf(good.leaf, sha256));
@@ -94,12 +63,12 @@ function receiptOfOrigin(node: FixtureNode, cosigners: readonly FixtureNode[]): 
   return { leaf, index: 0, treeSize: 2, path: [sibling], checkpoint };
 }
 
-function renewalTo(size: number, cosigners: readonly FixtureNode[]): NonNullable<Case["renewal"]> {
+function renewalTo(size: number, cosigners: readonly FixtureNode[]): NonNullable<ReceiptCase["renewal"]> {
   const consistency = proveConsistency(6, size, leafTree.hashAt, sha256);
   return { checkpoint: noteOf(checkpointText(size), cosigners), consistency };
 }
 
-function goodCases(): Case[] {
+function goodCases(): ReceiptCase[] {
   return [
     { name: "two of three", receipt: good },
     {
@@ -138,7 +107,7 @@ function withText(changed: string, treeSize = 9): Receipt {
   return { ...good, treeSize, checkpoint: noteOf(changed, AB) };
 }
 
-function contentCases(): Case[] {
+function contentCases(): ReceiptCase[] {
   return [
     { name: "leaf cut", receipt: { ...good, leaf: good.leaf.slice(0, -1) }, failure: ["leaf", "leaf_malformed"] },
     {
@@ -179,7 +148,7 @@ function contentCases(): Case[] {
   ];
 }
 
-function treeCases(): Case[] {
+function treeCases(): ReceiptCase[] {
   const otherOrigin = checkpointOrigin(clusterName, nodeB.originFingerprint);
   const otherCluster = checkpointOrigin("anchor.example/other", nodeA.originFingerprint);
   return [
@@ -245,7 +214,7 @@ function treeCases(): Case[] {
   ];
 }
 
-function signatureCases(): Case[] {
+function signatureCases(): ReceiptCase[] {
   const wrongLog: SignatureLine = { ...logged, signature: flip(logged.signature, 3) };
   const wrongA: SignatureLine = { ...byA, signature: flip(byA.signature, 40) };
   const laterA: SignatureLine = { ...byA, signature: flip(byA.signature, 7) };
@@ -295,9 +264,9 @@ function signatureCases(): Case[] {
   ];
 }
 
-function quorumCases(): Case[] {
+function quorumCases(): ReceiptCase[] {
   const strangers = formatSignatureLine(cosign(nodeD, text));
-  const renewed = (name: string, renewal: Case["renewal"], failure: Case["failure"]): Case => ({
+  const renewed = (name: string, renewal: ReceiptCase["renewal"], failure: ReceiptCase["failure"]): ReceiptCase => ({
     name,
     receipt: receiptOf(5, 6, AB),
     roots: 3,
@@ -376,31 +345,17 @@ function omit(json: object, name: string): Json {
   return Object.fromEntries(Object.entries(json).filter(([field]) => field !== name));
 }
 
-function caseJson({ name, receipt, roots = 1, expect = {}, renewal, superseded, lost, failure }: Case): Json {
-  return {
-    name,
-    trust_root_versions: roots,
-    receipt: { ...receiptToJson(receipt, 1, sha256) },
-    expect,
-    ...(renewal === undefined
-      ? {}
-      : { renewal: { checkpoint: renewal.checkpoint, consistency: renewal.consistency.map(bytesToBase64) } }),
-    verdict: failure === undefined ? "valid" : "invalid",
-    superseded_trust_root: superseded ?? null,
-    origin_lost: lost ?? false,
-    failure: failure === undefined ? null : { step: failure[0], code: failure[1] },
-  };
-}
-
 export function receiptVectors(): Json {
   return {
     about:
-      "Receipts. The first `trust_root_versions` of `trust_roots` are held. Compare `anchor_id` only with `expect`.",
+      "Receipts. The first `trust_root_versions` of `trust_roots` are held. Compare `anchor_id` only with `expect`. " +
+      "Cases of `witnessed` say with `require_witnessed` whether the caller demands it.",
     pinned_root_thk: bytesToHex(pinnedRootThk),
-    trust_roots: [document1, document2, document3],
+    trust_roots: [document1, document2, document3, document4, document5],
     proof: { good: [{ proof: formatProof(good), json: { ...receiptToJson(good, 1, sha256) } }], bad: badProofs() },
     json: { bad: badJson() },
-    good: goodCases().map(caseJson),
-    bad: [...contentCases(), ...treeCases(), ...signatureCases(), ...quorumCases()].map(caseJson),
+    good: goodCases().map(receiptCaseJson),
+    bad: [...contentCases(), ...treeCases(), ...signatureCases(), ...quorumCases()].map(receiptCaseJson),
+    witnessed: { good: goodWitnessed().map(witnessedCaseJson), bad: badWitnessed().map(witnessedCaseJson) },
   };
 }
