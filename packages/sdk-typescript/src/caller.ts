@@ -22,6 +22,8 @@ export interface Operation {
   /** The client event ids of the events in the body. */
   readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
+  /** The last event that was taken of a stream. */
+  readonly lastEventId?: string | undefined;
   /** How much longer than usual the service may take. */
   readonly waitMs?: number | undefined;
   /** It needs no API key, and gets none unless it is welcome. */
@@ -85,6 +87,11 @@ export class Caller {
     return readAnswer(response, requestIdOf(response, call.requestId), () => read(response.body));
   }
 
+  /** One try of an answer without an end: its bytes as they come. @throws AnchoringError also when it ends */
+  stream(operation: Operation, options: CallOptions): AsyncGenerator<Uint8Array> {
+    return this.#exchange.stream(this.#callOf(operation, options));
+  }
+
   /** An answer of which nothing is read. @throws AnchoringError */
   async request(request: RawRequest, options: WriteOptions): Promise<RawAnswer> {
     const isRead = request.method !== "POST";
@@ -111,8 +118,9 @@ export class Caller {
       clientEventIds: operation.clientEventIds ?? [],
       requestId: chosenRequestId(options.requestId),
       prefer: preferOf(options),
+      lastEventId: operation.lastEventId ?? null,
       timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, usual),
-      waitMs: operation.waitMs ?? 0,
+      waitMs,
       signal: options.signal ?? null,
       isAnswer: operation.isAnswer ?? isSuccess,
     };

@@ -50,15 +50,17 @@ import { Caller } from "./caller.ts";
 import type { Operation } from "./caller.ts";
 import { clientSettings } from "./client-options.ts";
 import type { BatchOptions, CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
+import { followHeads } from "./follow-heads.ts";
+import type { FollowQuestion, FollowedHead } from "./follow-heads.ts";
 import { holdBatch, holdConsistency, holdContent, holdId, holdLatest, holdOrigin, holdRecord } from "./held.ts";
 import { batchOf, batchToVerify } from "./event-batch.ts";
-import { attributeType, count, hex32 } from "./inputs.ts";
+import { attributeType, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import { eachItem, listClaims, listEvents, listGrants } from "./lists.ts";
 import { isReadiness, readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { wholeTrace } from "./whole-trace.ts";
-import { anchorPath, asOfBody, asOfQuery, hexList, latestQuery } from "./query-inputs.ts";
+import { anchorPath, asOfBody, asOfQuery, consistencyQuery, hexList, latestQuery } from "./query-inputs.ts";
 import type { RawAnswer, RawRequest } from "./raw-request.ts";
 import type {
   AnchorToVerify,
@@ -398,14 +400,14 @@ export class Client {
     return latest;
   }
 
+  /** The heads of an origin as they come, each verified before you have it, until you end it. Needs a `trustRoot`. */
+  followHeads(question: FollowQuestion = {}, options: CallOptions = {}): AsyncGenerator<FollowedHead> {
+    return followHeads({ client: this, guard: this.#guard, settings: this.#settings }, question, options);
+  }
+
   /** Proof that one tree of an origin is the beginning of another. It is verified; whose roots they are is not. */
   async consistency(question: ConsistencyQuestion, options: CallOptions = {}): Promise<Answered<ConsistencyAnswer>> {
-    const { fromSize, toSize, originFingerprint } = question;
-    const query = {
-      origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
-      from_size: count("fromSize", fromSize),
-      to_size: toSize === undefined ? null : count("toSize", toSize),
-    };
+    const query = consistencyQuery(question);
     const found = await this.#caller.ask({ path: "/v1/event-anchors/consistency", query }, readConsistency, options);
     holdOrigin(found.originFingerprint, query.origin_fingerprint);
     holdConsistency(found, query.from_size, query.to_size);

@@ -1,11 +1,19 @@
 /** From a call to its answer: tries, endpoints, and what a failure is called. */
 import { InvalidBytesError, bytesToUtf8 } from "@event-anchoring/protocol";
-import { Cancelled, ConnectionFailed, OutcomeUnknown, TimedOut, UnexpectedAnswer, makeProblem } from "./errors.ts";
+import {
+  Cancelled,
+  ConnectionFailed,
+  InvalidInput,
+  OutcomeUnknown,
+  TimedOut,
+  UnexpectedAnswer,
+  makeProblem,
+} from "./errors.ts";
 import type { AnchoringError, ApiProblem, ErrorContext, ProblemItem } from "./errors.ts";
 import type { JsonBody } from "./json-body.ts";
 import { leavesDoubt } from "./retry.ts";
 import type { Outcome, RetryRule } from "./retry.ts";
-import { TransportFailure } from "./transport.ts";
+import { TransportFailure, readBody } from "./transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** Clock, chance and waiting, so that tests can do without. */
@@ -38,6 +46,8 @@ export interface Call {
   /** One for all tries, so that it is known even if nothing is answered. */
   readonly requestId: string;
   readonly prefer: string | null;
+  /** The last event that was taken of a stream. */
+  readonly lastEventId: string | null;
   readonly timeoutMs: number;
   /** How long the service was asked to wait: the whole call may take so much longer. */
   readonly waitMs: number;
@@ -115,6 +125,34 @@ export class Exchange {
     }
   }
 
+  /**
+   * One try of a call whose answer has no end: its bytes as they come. The next one asks the next endpoint, unless this
+   * one was refused with a 429.
+   * @throws AnchoringError also when the other side ends it
+   */
+  async *stream(call: Call): AsyncGenerator<Uint8Array> {
+    const { transport, timing } = this.#options;
+    if (transport.open === undefined) throw new InvalidInput("transport", "it has no `open`, and cannot follow heads");
+    const place = this.#current;
+    const endpoint = this.#options.endpoints[place] ?? "";
+    let isAboutKey = false;
+    try {
+      const { status, headers, body } = await transport.open(this.#request(call, endpoint));
+      if (!call.isAnswer(status)) {
+        isAboutKey = status === 429;
+        const result = { status, headers, body: await readBody(body) };
+        throw failureOf({ call, endpoint, result, inDoubt: false, attempt: 1, wallClockMs: timing.wallClock() });
+      }
+      yield* body;
+      throw new TransportFailure("lost", "the other side has ended the answer", { wasSent: true });
+    } catch (result) {
+      if (!(result instanceof TransportFailure)) throw result;
+      throw failureOf({ call, endpoint, result, inDoubt: false, attempt: 1, wallClockMs: timing.wallClock() });
+    } finally {
+      if (!isAboutKey) this.#moveOn(place);
+    }
+  }
+
   async #try(call: Call, endpoint: string): Promise<Try> {
     try {
       return await this.#options.transport(this.#request(call, endpoint));
@@ -129,6 +167,7 @@ export class Exchange {
     const headers: Record<string, string> = { accept: call.accept, "x-request-id": call.requestId };
     if (call.apiKey !== null) headers["authorization"] = `Bearer ${call.apiKey}`;
     if (call.prefer !== null) headers["prefer"] = call.prefer;
+    if (call.lastEventId !== null) headers["last-event-id"] = call.lastEventId;
     const body = call.body === null ? null : JSON.stringify(call.body);
     if (body !== null) headers["content-type"] = "application/json";
     const { method, timeoutMs, signal } = call;

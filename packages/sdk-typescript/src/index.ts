@@ -1,6 +1,7 @@
 /** Client and offline verifier of the event anchoring service. */
 export { Client } from "./client.ts";
 export type { BatchOptions, CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
+export type { FollowQuestion, FollowedHead, HeldHead } from "./follow-heads.ts";
 export type { EndpointResponse, FailedTry, Timing } from "./exchange.ts";
 export { readers } from "./answer-reader.ts";
 export type { Reader } from "./answer-reader.ts";
@@ -95,7 +96,13 @@ export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain, Witnessing } from 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";
 export type { Outcome, RetryPolicy, RetryRule, RetrySituation } from "./retry.ts";
 export { TransportFailure, fetchTransport } from "./transport.ts";
-export type { Transport, TransportFailureKind, TransportRequest, TransportResponse } from "./transport.ts";
+export type {
+  Transport,
+  TransportFailureKind,
+  TransportRequest,
+  TransportResponse,
+  TransportStream,
+} from "./transport.ts";
 
 export type {
   Anchor,

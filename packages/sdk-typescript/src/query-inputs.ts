@@ -93,6 +93,19 @@ export function latestQuery({ originFingerprint, fromSize, afterSize, waitSecond
   };
 }
 
+/** @throws InvalidInput */
+export function consistencyQuery({ fromSize, toSize, originFingerprint }: ConsistencyQuestion): {
+  readonly origin_fingerprint: string | null;
+  readonly from_size: number;
+  readonly to_size: number | null;
+} {
+  return {
+    origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+    from_size: count("fromSize", fromSize),
+    to_size: toSize === undefined ? null : count("toSize", toSize),
+  };
+}
+
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
 function position(asOf: AsOfInput): number | string {

@@ -1,10 +1,12 @@
 import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
-import { VerificationError } from "./errors.ts";
+import { InvalidInput, VerificationError } from "./errors.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { Receipt } from "./receipt.ts";
+import { verifyCheckpoint } from "./verify-checkpoint.ts";
+import type { VerifiedCheckpoint } from "./verify-checkpoint.ts";
 import { verifyReceipt } from "./verify-receipt.ts";
 import { extendTrustRoot } from "./verify-trust-root.ts";
 import type { TrustRootDocument } from "./verify-trust-root.ts";
@@ -16,7 +18,7 @@ const CURED_BY_NEWER_TRUST_ROOT: ReadonlySet<string> = new Set([
   "log_signature_missing",
 ]);
 
-/** Verifies the receipts of answers, if the client holds a trust root; follows the trust root when it changes. */
+/** Verifies receipts and heads, if the client holds a trust root; follows the trust root when it changes. */
 export class ReceiptGuard {
   #trustRoot: TrustRootChain | null;
   readonly #fetchDocuments: () => Promise<readonly TrustRootDocument[]>;
@@ -45,18 +47,29 @@ export class ReceiptGuard {
     await this.#verify(receipt, own);
   }
 
+  /** What a good checkpoint says. @throws VerificationError; InvalidInput: the client was made without a trust root */
+  async verifiedCheckpoint(note: string): Promise<VerifiedCheckpoint> {
+    const held = this.#trustRoot;
+    if (held === null) throw new InvalidInput("trustRoot", "heads are verified: make the client with a trust root");
+    return this.#underNewest(held, (trustRoot) => verifyCheckpoint(note, trustRoot));
+  }
+
   async #verify(receipt: Receipt, anchorId: string): Promise<void> {
     const held = this.#trustRoot;
-    if (held === null) return;
+    if (held !== null) await this.#underNewest(held, (trustRoot) => verifyReceipt(receipt, { anchorId, trustRoot }));
+  }
+
+  /** Verifies, once more under a newer trust root if there is one that may put it right. */
+  async #underNewest<Result>(held: TrustRootChain, verify: (trustRoot: TrustRootChain) => Result): Promise<Result> {
     try {
-      verifyReceipt(receipt, { anchorId, trustRoot: held });
+      return verify(held);
     } catch (error) {
       const isCurable = error instanceof VerificationError && CURED_BY_NEWER_TRUST_ROOT.has(error.code);
       if (!isCurable) throw error;
       const newer = extendTrustRoot(held, await this.#fetchDocuments());
       if (newer === held) throw error;
       this.#trustRoot = newer;
-      verifyReceipt(receipt, { anchorId, trustRoot: newer });
+      return verify(newer);
     }
   }
 }

@@ -20,8 +20,25 @@ export interface TransportResponse {
   readonly body: Uint8Array;
 }
 
-/** @throws TransportFailure whenever there is no whole answer */
-export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+/** An answer that is read as it comes. */
+export interface TransportStream {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /**
+   * Its bytes, until the other side ends it. Who leaves the loop closes the connection.
+   * @throws TransportFailure also if nothing has come for `timeoutMs` while it was waited for
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What carries requests. */
+export interface Transport {
+  /** @throws TransportFailure whenever there is no whole answer */
+  (request: TransportRequest): Promise<TransportResponse>;
+  /** The same for an answer without an end. A client whose transport has none cannot follow heads. */
+  readonly open?: ((request: TransportRequest) => Promise<TransportStream>) | undefined;
+}
 
 export type TransportFailureKind = "unreachable" | "lost" | "timeout" | "cancelled" | "too_large";
 
@@ -83,20 +100,82 @@ function failureOf(error: unknown, isTimedOut: boolean, isCancelled: boolean): T
     : new TransportFailure("lost", `the connection was lost (${reason})`, { wasSent: true, cause: error });
 }
 
-async function readBody(response: Response): Promise<Uint8Array> {
+/** A body is read as it comes, for its length header may lie. */
+export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  if (response.body !== null) {
-    // A body is read as it comes, for its length header may lie.
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      length += chunk.length;
-      if (length > BODY_BYTES_MAX) {
-        throw new TransportFailure("too_large", `an answer of more than ${BODY_BYTES_MAX} bytes`, { wasSent: true });
-      }
-      chunks.push(chunk);
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > BODY_BYTES_MAX) {
+      throw new TransportFailure("too_large", `an answer of more than ${BODY_BYTES_MAX} bytes`, { wasSent: true });
     }
+    chunks.push(chunk);
   }
   return Uint8Array.from(Buffer.concat(chunks));
+}
+
+/** One request under way: what may end it early, and what a failure then is. */
+class Flight {
+  readonly #request: TransportRequest;
+  readonly #controller = new AbortController();
+  readonly #cancel = (): void => this.#controller.abort();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isTimedOut = false;
+
+  constructor(request: TransportRequest) {
+    const { signal } = request;
+    if (signal?.aborted === true) {
+      throw new TransportFailure("cancelled", "cancelled by the caller", { wasSent: false, cause: signal.reason });
+    }
+    this.#request = request;
+    signal?.addEventListener("abort", this.#cancel, { once: true });
+  }
+
+  /** From now on what comes has to come within the request's time. */
+  startClock(): void {
+    this.stopClock();
+    this.#timer = setTimeout(() => {
+      this.#isTimedOut = true;
+      this.#controller.abort();
+    }, this.#request.timeoutMs);
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#timer);
+  }
+
+  send(fetchFunction: typeof fetch): Promise<Response> {
+    const { method, url, headers, body } = this.#request;
+    const { signal } = this.#controller;
+    return fetchFunction(url, { method, headers, body, redirect: "manual", signal });
+  }
+
+  failureOf(error: unknown): TransportFailure {
+    return failureOf(error, this.#isTimedOut, this.#request.signal?.aborted === true);
+  }
+
+  end(): void {
+    this.stopClock();
+    this.#request.signal?.removeEventListener("abort", this.#cancel);
+    this.#controller.abort();
+  }
+}
+
+/** The bytes of an answer as they come; the clock runs while the next ones are waited for. */
+async function* bodyOf(response: Response, flight: Flight): AsyncGenerator<Uint8Array> {
+  try {
+    if (response.body === null) return;
+    flight.startClock();
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      flight.stopClock();
+      yield chunk;
+      flight.startClock();
+    }
+  } catch (error) {
+    throw flight.failureOf(error);
+  } finally {
+    flight.end();
+  }
 }
 
 /**
@@ -105,35 +184,30 @@ async function readBody(response: Response): Promise<Uint8Array> {
  * @param fetchFunction another `fetch`, of a proxy agent or a private CA, say. Default: the runtime's
  */
 export function fetchTransport(fetchFunction: typeof fetch = fetch): Transport {
-  return async (request) => {
-    const { method, url, headers, body, timeoutMs, signal } = request;
-    const isCancelled = (): boolean => signal?.aborted === true;
-    if (isCancelled()) {
-      throw new TransportFailure("cancelled", "cancelled by the caller", { wasSent: false, cause: signal?.reason });
-    }
-    const controller = new AbortController();
-    let isTimedOut = false;
-    const timer = setTimeout(() => {
-      isTimedOut = true;
-      controller.abort();
-    }, timeoutMs);
-    const cancel = (): void => controller.abort();
-    signal?.addEventListener("abort", cancel, { once: true });
+  const send = async (request: TransportRequest): Promise<TransportResponse> => {
+    const flight = new Flight(request);
     try {
-      const response = await fetchFunction(url, {
-        method,
-        headers,
-        body,
-        redirect: "manual",
-        signal: controller.signal,
-      });
-      const bytes = await readBody(response);
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: bytes };
+      flight.startClock();
+      const { status, headers, body } = await flight.send(fetchFunction);
+      const bytes = body === null ? new Uint8Array() : await readBody(body as AsyncIterable<Uint8Array>);
+      return { status, headers: Object.fromEntries(headers), body: bytes };
     } catch (error) {
-      throw failureOf(error, isTimedOut, isCancelled());
+      throw flight.failureOf(error);
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", cancel);
+      flight.end();
     }
   };
+  const open = async (request: TransportRequest): Promise<TransportStream> => {
+    const flight = new Flight(request);
+    try {
+      flight.startClock();
+      const response = await flight.send(fetchFunction);
+      const { status, headers } = response;
+      return { status, headers: Object.fromEntries(headers), body: bodyOf(response, flight) };
+    } catch (error) {
+      flight.end();
+      throw flight.failureOf(error);
+    }
+  };
+  return Object.assign(send, { open });
 }

@@ -116,10 +116,17 @@ describe("asking again", () => {
   test("who waits for the next head has the time for it beyond timeout and deadline", async () => {
     const json = exampleOf("GET /v1/event-anchors/latest", 200);
     const transport = new FakeTransport({ status: 200, json });
-    const { client } = clientOf(transport);
+    const { client } = clientOf(transport, { deadlineMs: 10_000 });
     await client.latest({ afterSize: 3, waitSeconds: 30 });
     expect(transport.requests[0]?.url).toMatch(/\/latest\?after_size=3&wait=30$/);
     expect(transport.requests[0]?.timeoutMs).toBe(40_000);
+  });
+
+  test("so has who waits for a receipt", async () => {
+    const transport = new FakeTransport(recorded);
+    const { client } = clientOf(transport, { deadlineMs: 2000 });
+    await client.createEventAnchor(HASH, {}, { wait: 30 });
+    expect(transport.requests[0]?.timeoutMs).toBe(32_000);
   });
 
   test("a try that the deadline cuts short does not hide what was said before, and still leaves a doubt", async () => {
