@@ -29,6 +29,7 @@ from __future__ import annotations
 from . import errors, leaf, models
 from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
+from ._following import FollowedHead
 from ._options import AUTO, EventInput, Wait
 from ._receipt_result import ReceiptFailure, ReceiptReport, VerifiedReceipt
 from ._steps import Step
@@ -60,7 +61,7 @@ from .errors import (
     VerificationError,
 )
 from .leaf import SemanticHashes, decode_leaf
-from .monitor import Evidence, FileStore, MemoryStore, Monitor, MonitorState, MonitorStore
+from .monitor import Evidence, FileStore, Head, MemoryStore, Monitor, MonitorState, MonitorStore
 from .notes import Checkpoint
 from .prepare import (
     Payload,
@@ -84,7 +85,17 @@ from .receipt import (
 )
 from .signing import CallbackSigner, LocalKey, Signer
 from .synchronous.client import Client
-from .transport import AsyncTransport, Request, Response, Transport, TransportFailure
+from .transport import (
+    AsyncStream,
+    AsyncStreamingTransport,
+    AsyncTransport,
+    Request,
+    Response,
+    Stream,
+    StreamingTransport,
+    Transport,
+    TransportFailure,
+)
 from .trust_root import (
     TrustRootChain,
     check_not_older,
@@ -98,6 +109,8 @@ __all__ = [
     "AnchoringError",
     "ApiProblem",
     "AsyncClient",
+    "AsyncStream",
+    "AsyncStreamingTransport",
     "AsyncTransport",
     "Bundle",
     "BundleVerification",
@@ -112,7 +125,9 @@ __all__ = [
     "EventInput",
     "Evidence",
     "FileStore",
+    "FollowedHead",
     "Forbidden",
+    "Head",
     "InvalidInput",
     "LocalKey",
     "MemoryStore",
@@ -140,6 +155,8 @@ __all__ = [
     "SigningFailed",
     "SplitView",
     "Step",
+    "Stream",
+    "StreamingTransport",
     "TimedOut",
     "Transport",
     "TransportFailure",

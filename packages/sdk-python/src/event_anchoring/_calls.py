@@ -39,11 +39,15 @@ def make_call(
     longer_s: float = 0,
     accept: str = "application/json",
     answers: Tuple[int, ...] = (200, 201, 202),
+    timeout_s: Optional[float] = None,
+    last_event_id: Optional[int] = None,
 ) -> Call:
     """A call with its headers. Raises InvalidInput if it needs an API key and there is none.
 
     takes_key: it needs no API key, and shows more with one.
     longer_s: how much longer than usual the service may take.
+    timeout_s: instead of what is usual.
+    last_event_id: the last event that was taken of a stream.
     """
     request_id = new_request_id()
     headers: List[Tuple[str, str]] = [
@@ -61,10 +65,12 @@ def make_call(
     prefer = None if wait is None else wait.header()
     if prefer is not None:
         headers.append(("Prefer", prefer))
-    timeout_s = (session.batch_timeout_s if is_batch else session.timeout_s) + longer_s
+    if last_event_id is not None:
+        headers.append(("Last-Event-ID", str(last_event_id)))
+    usual_s = (session.batch_timeout_s if is_batch else session.timeout_s) + longer_s
     if wait is not None and wait.seconds is not None:
-        timeout_s = max(timeout_s, wait.seconds + 5.0)
-    request = Request(method, target, tuple(headers), encoded, timeout_s)
+        usual_s = max(usual_s, wait.seconds + 5.0)
+    request = Request(method, target, tuple(headers), encoded, usual_s if timeout_s is None else timeout_s)
     return Call(request, is_write, is_repeatable, request_id, client_event_ids, answers)
 
 

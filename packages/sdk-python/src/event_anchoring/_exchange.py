@@ -176,7 +176,7 @@ def exchange(session: Session, call: Call) -> Operation[Response]:
         delay = max(session.retry.delay_s(attempt, session.chance()), _retry_after(outcome) or 0.0)
         is_in_budget = session.clock() - started + delay <= session.retry.total_s
         if not (is_allowed and is_in_budget and attempt < session.retry.attempts_max):
-            _fail(session, outcome, call, in_doubt=in_doubt, attempts=attempt)
+            fail(session, outcome, call, in_doubt=in_doubt, attempts=attempt)
         yield Sleep(delay)
 
 
@@ -227,9 +227,10 @@ def ask_again(call: Call) -> str:
     return f"ask again with the same content: {replayed}"
 
 
-def _fail(
+def fail(
     session: Session, outcome: Union[Response, TransportFailure], call: Call, *, in_doubt: bool, attempts: int
 ) -> NoReturn:
+    """Raises what a call is told whose last try ended so."""
     tries = "one try" if attempts == 1 else f"{attempts} tries"
     problem = problem_of(outcome, session.api_key) if isinstance(outcome, Response) else None
     cause = outcome if isinstance(outcome, TransportFailure) else problem

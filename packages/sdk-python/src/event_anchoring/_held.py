@@ -7,10 +7,10 @@ from typing import Mapping, Optional, Tuple
 from . import models
 from ._calls import get
 from ._exchange import Operation, Session
-from .errors import VerificationError
+from .errors import InvalidInput, VerificationError
 from .leaf import anchor_id_of
 from .proof import Receipt
-from .receipt import verify_receipt
+from .receipt import CheckpointVerification, verify_checkpoint, verify_receipt
 from .trust_root import extend_trust_root
 
 #: What a newer version of the trust root may put right: another node, another quorum.
@@ -55,6 +55,18 @@ def hold_receipt(session: Session, anchor_id: str, receipt: Optional[Receipt]) -
         if error.code not in _CURED_BY_NEWER_TRUST_ROOT or not (yield from _follow_trust_root(session)):
             raise
         verify_receipt(receipt, session.trust_root, anchor_id=own)
+
+
+def hold_checkpoint(session: Session, note: str) -> Operation[CheckpointVerification]:
+    """A signed checkpoint, verified by the trust root of the client. Raises VerificationError."""
+    if session.trust_root is None:
+        raise InvalidInput("trust_root", "the client was made without one")
+    try:
+        return verify_checkpoint(note, session.trust_root)
+    except VerificationError as error:
+        if error.code not in _CURED_BY_NEWER_TRUST_ROOT or not (yield from _follow_trust_root(session)):
+            raise
+        return verify_checkpoint(note, session.trust_root)
 
 
 def _follow_trust_root(session: Session) -> Operation[bool]:

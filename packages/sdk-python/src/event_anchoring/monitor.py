@@ -198,7 +198,7 @@ class Monitor:
         found, origin = verified.checkpoint, verified.origin_fingerprint
         old, new = self._heads.get(origin), Head(found.tree_size, found.root_hash, note)
         if old is not None:
-            _check_continues(old, new, proof, found.origin, Evidence(origin, old.checkpoint, note))
+            check_continues(old, new, proof, found.origin, Evidence(origin, old.checkpoint, note))
         if old is None or new.tree_size > old.tree_size:
             self._heads[origin] = new
             self._save()
@@ -251,7 +251,8 @@ class Monitor:
         return self._accept(verified, latest.checkpoint, () if latest.consistency is None else latest.consistency.proof)
 
 
-def _check_continues(old: Head, new: Head, proof: Sequence[bytes], origin: str, evidence: Evidence) -> None:
+def check_continues(old: Head, new: Head, proof: Sequence[bytes], origin: str, evidence: Evidence) -> None:
+    """Raises Rollback or SplitView unless one tree is the beginning of the other."""
     if new.tree_size < old.tree_size:
         message = f"{origin} had {old.tree_size} leaves, and is shown with {new.tree_size}"
         raise Rollback("rollback", message, result=evidence)

@@ -7,12 +7,14 @@ import math
 import ssl
 import threading
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, Tuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, Tuple, runtime_checkable
 
 if TYPE_CHECKING:
     import httpx2 as httpx
 
+#: The status of an answer whose body is read as it comes.
+_STREAMED = 200
 #: No answer of the service is larger: a batch of 1,000 receipts is below 8 MiB.
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
@@ -78,6 +80,50 @@ class AsyncTransport(Protocol):
         """Frees connections."""
 
 
+class Stream(Protocol):
+    """An answer that is read as it comes. `head` is its status and headers; the body is there unless it is 200."""
+
+    head: Response
+
+    def receive(self) -> bytes:
+        """What comes next; nothing: it has ended. Raises TransportFailure, also if nothing comes for `timeout_s`."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+
+
+@runtime_checkable
+class StreamingTransport(Transport, Protocol):
+    """A transport that can follow heads."""
+
+    def open(self, endpoint: str, request: Request) -> Stream:
+        """Raises TransportFailure, and nothing else. `timeout_s` is for the head, and for each piece that comes."""
+        ...
+
+
+class AsyncStream(Protocol):
+    """The same as Stream, to be awaited."""
+
+    head: Response
+
+    async def receive(self) -> bytes:
+        """What comes next; nothing: it has ended. Raises TransportFailure, also if nothing comes for `timeout_s`."""
+        ...
+
+    async def close(self) -> None:
+        """Closes the connection."""
+
+
+@runtime_checkable
+class AsyncStreamingTransport(AsyncTransport, Protocol):
+    """The same as StreamingTransport, to be awaited."""
+
+    async def open(self, endpoint: str, request: Request) -> AsyncStream:
+        """Raises TransportFailure, and nothing else. `timeout_s` is for the head, and for each piece that comes."""
+        ...
+
+
 def _library() -> Any:  # noqa: ANN401
     # Half of the time that it takes to import this package would be the HTTP library's: it is loaded when it is used.
     try:
@@ -115,12 +161,16 @@ class _Collector:
         if self._length > ANSWER_BYTES_MAX:
             raise TransportFailure(f"an answer of more than {ANSWER_BYTES_MAX} bytes", was_sent=True, is_final=True)
 
-    def finish(self) -> Response:
+    def head(self) -> Response:
+        """Status and headers alone."""
         if self._response.headers.get("content-encoding", "identity") != "identity":
             message = "an answer with a content encoding that was not asked for"
             raise TransportFailure(message, was_sent=True, is_final=True)
         headers = {name.lower(): value for name, value in self._response.headers.items()}
-        return Response(self._response.status_code, headers, b"".join(self._chunks))
+        return Response(self._response.status_code, headers, b"")
+
+    def finish(self) -> Response:
+        return replace(self.head(), body=b"".join(self._chunks))
 
 
 def _headers(request: Request) -> List[Tuple[str, str]]:
@@ -230,9 +280,51 @@ class HttpTransport:
         except (self._library.HTTPError, self._library.InvalidURL, self._library.StreamError) as error:
             raise _failure_of(error, self._library) from error
 
+    def open(self, endpoint: str, request: Request) -> Stream:
+        """Sends one request whose answer is read as it comes."""
+        return _HttpStream(self._client, self._library, self._deadline, endpoint + request.target, request)
+
     def close(self) -> None:
         """Closes all connections."""
         self._client.close()
+
+
+class _HttpStream:
+    def __init__(self, client: httpx.Client, library: Any, deadline: _Deadline, url: str, request: Request) -> None:  # noqa: ANN401
+        self._library = library
+        self._deadline = deadline
+        self._timeout_s = request.timeout_s
+        self._begin_wait()
+        timeout = library.Timeout(request.timeout_s)
+        try:
+            sent = client.build_request(request.method, url, headers=_headers(request), timeout=timeout)
+            self._response = client.send(sent, stream=True)
+        except (library.HTTPError, library.InvalidURL) as error:
+            raise _failure_of(error, library) from error
+        self._chunks = self._response.iter_raw()
+        try:
+            collector = _Collector(self._response)
+            while self._response.status_code != _STREAMED and (chunk := self.receive()):
+                collector.add(chunk)
+            self.head = collector.finish()
+        except TransportFailure:
+            self.close()
+            raise
+
+    def _begin_wait(self) -> None:
+        self._deadline.at = time.monotonic() + self._timeout_s
+
+    def receive(self) -> bytes:
+        self._begin_wait()
+        try:
+            for chunk in self._chunks:
+                return chunk
+        except (self._library.HTTPError, self._library.StreamError) as error:
+            raise _failure_of(error, self._library) from error
+        return b""
+
+    def close(self) -> None:
+        self._response.close()
 
 
 class AsyncHttpTransport:
@@ -263,6 +355,57 @@ class AsyncHttpTransport:
                 collector.add(chunk)
             return collector.finish()
 
+    async def open(self, endpoint: str, request: Request) -> AsyncStream:
+        """Sends one request whose answer is read as it comes."""
+        timeout = self._library.Timeout(request.timeout_s)
+        url = endpoint + request.target
+        try:
+            sent = self._client.build_request(request.method, url, headers=_headers(request), timeout=timeout)
+            response = await asyncio.wait_for(self._client.send(sent, stream=True), request.timeout_s)
+        except asyncio.TimeoutError as error:
+            raise _too_late() from error
+        except (self._library.HTTPError, self._library.InvalidURL) as error:
+            raise _failure_of(error, self._library) from error
+        stream = _AsyncHttpStream(response, self._library, request.timeout_s)
+        try:
+            await stream.begin()
+        except BaseException:
+            await stream.close()
+            raise
+        return stream
+
     async def close(self) -> None:
         """Closes all connections."""
         await self._client.aclose()
+
+
+class _AsyncHttpStream:
+    head: Response
+
+    def __init__(self, response: httpx.Response, library: Any, timeout_s: float) -> None:  # noqa: ANN401
+        self._response = response
+        self._library = library
+        self._timeout_s = timeout_s
+        self._chunks = response.aiter_raw()
+
+    async def begin(self) -> None:
+        collector = _Collector(self._response)
+        while self._response.status_code != _STREAMED and (chunk := await self.receive()):
+            collector.add(chunk)
+        self.head = collector.finish()
+
+    async def receive(self) -> bytes:
+        try:
+            return await asyncio.wait_for(self._next(), self._timeout_s)
+        except asyncio.TimeoutError as error:
+            raise _too_late() from error
+        except (self._library.HTTPError, self._library.StreamError) as error:
+            raise _failure_of(error, self._library) from error
+
+    async def _next(self) -> bytes:
+        async for chunk in self._chunks:
+            return chunk
+        return b""
+
+    async def close(self) -> None:
+        await self._response.aclose()

@@ -5,13 +5,21 @@ from __future__ import annotations
 import asyncio
 import ssl
 from types import TracebackType
-from typing import Optional, Sequence, Type, TypeVar, Union
+from typing import AsyncIterator, Optional, Sequence, Type, TypeVar, Union
 
 from .._config import make_session
-from .._exchange import Operation, Outcome, RetryPolicy, Send, Sleep
+from .._exchange import Effect, Operation, Outcome, RetryPolicy, Send, Sleep
+from .._following import FollowedHead, Following, Give, Open, Receive
 from .._inputs import Bytes32
+from ..errors import InvalidInput
 from ..signing import sign_later
-from ..transport import AsyncHttpTransport, AsyncTransport, TransportFailure
+from ..transport import (
+    AsyncHttpTransport,
+    AsyncStream,
+    AsyncStreamingTransport,
+    AsyncTransport,
+    TransportFailure,
+)
 from ..trust_root import TrustRootChain
 
 T = TypeVar("T")
@@ -60,26 +68,61 @@ class AsyncClientBase:
         """Closes all connections."""
         await self._transport.close()
 
+    async def _do(self, effect: Effect) -> Outcome:
+        if isinstance(effect, Send):
+            try:
+                return await self._transport.send(effect.endpoint, effect.request)
+            except TransportFailure as failure:
+                return failure
+        if isinstance(effect, Sleep):
+            await asyncio.sleep(effect.seconds)
+            return None
+        return await sign_later(effect.signer, effect.payload)
+
     async def _run(self, operation: Operation[T]) -> T:
         outcome: Outcome = None
         try:
             while True:
                 effect = operation.send(outcome)
-                if isinstance(effect, Send):
-                    try:
-                        outcome = await self._transport.send(effect.endpoint, effect.request)
-                    except TransportFailure as failure:
-                        outcome = failure
-                elif isinstance(effect, Sleep):
-                    await asyncio.sleep(effect.seconds)
-                    outcome = None
-                else:
-                    outcome = await sign_later(effect.signer, effect.payload)
+                outcome = await self._do(effect)
         except StopIteration as end:
             result: T = end.value
             return result
         finally:
             operation.close()
+
+    async def _follow(self, following: Following) -> AsyncIterator[FollowedHead]:
+        transport = self._transport
+        if not isinstance(transport, AsyncStreamingTransport):
+            raise InvalidInput("transport", "it has no `open`, and cannot follow heads")
+        stream: Optional[AsyncStream] = None
+        outcome: Outcome = None
+        try:
+            while True:
+                effect = following.send(outcome)
+                outcome = None
+                if isinstance(effect, Give):
+                    yield effect.head
+                elif isinstance(effect, (Open, Receive)):
+                    try:
+                        if isinstance(effect, Open):
+                            stream = await transport.open(effect.endpoint, effect.request)
+                            outcome = stream.head
+                        else:
+                            outcome = b"" if stream is None else await stream.receive()
+                    except TransportFailure as failure:
+                        outcome = failure
+                else:
+                    if isinstance(effect, Sleep) and stream is not None:
+                        await stream.close()
+                        stream = None
+                    outcome = await self._do(effect)
+        except StopIteration:
+            return
+        finally:
+            following.close()
+            if stream is not None:
+                await stream.close()
 
     @property
     def origin_fingerprint(self) -> Optional[str]:

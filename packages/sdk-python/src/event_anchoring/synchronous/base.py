@@ -5,13 +5,21 @@ from __future__ import annotations
 import ssl
 import time
 from types import TracebackType
-from typing import Optional, Sequence, Type, TypeVar, Union
+from typing import Iterator, Optional, Sequence, Type, TypeVar, Union
 
 from .._config import make_session
-from .._exchange import Operation, Outcome, RetryPolicy, Send, Sleep
+from .._exchange import Effect, Operation, Outcome, RetryPolicy, Send, Sleep
+from .._following import FollowedHead, Following, Give, Open, Receive
 from .._inputs import Bytes32
+from ..errors import InvalidInput
 from ..signing import sign_now
-from ..transport import HttpTransport, Transport, TransportFailure
+from ..transport import (
+    HttpTransport,
+    Stream,
+    StreamingTransport,
+    Transport,
+    TransportFailure,
+)
 from ..trust_root import TrustRootChain
 
 T = TypeVar("T")
@@ -58,26 +66,61 @@ class ClientBase:
         """Closes all connections."""
         self._transport.close()
 
+    def _do(self, effect: Effect) -> Outcome:
+        if isinstance(effect, Send):
+            try:
+                return self._transport.send(effect.endpoint, effect.request)
+            except TransportFailure as failure:
+                return failure
+        if isinstance(effect, Sleep):
+            time.sleep(effect.seconds)
+            return None
+        return sign_now(effect.signer, effect.payload)
+
     def _run(self, operation: Operation[T]) -> T:
         outcome: Outcome = None
         try:
             while True:
                 effect = operation.send(outcome)
-                if isinstance(effect, Send):
-                    try:
-                        outcome = self._transport.send(effect.endpoint, effect.request)
-                    except TransportFailure as failure:
-                        outcome = failure
-                elif isinstance(effect, Sleep):
-                    time.sleep(effect.seconds)
-                    outcome = None
-                else:
-                    outcome = sign_now(effect.signer, effect.payload)
+                outcome = self._do(effect)
         except StopIteration as end:
             result: T = end.value
             return result
         finally:
             operation.close()
+
+    def _follow(self, following: Following) -> Iterator[FollowedHead]:
+        transport = self._transport
+        if not isinstance(transport, StreamingTransport):
+            raise InvalidInput("transport", "it has no `open`, and cannot follow heads")
+        stream: Optional[Stream] = None
+        outcome: Outcome = None
+        try:
+            while True:
+                effect = following.send(outcome)
+                outcome = None
+                if isinstance(effect, Give):
+                    yield effect.head
+                elif isinstance(effect, (Open, Receive)):
+                    try:
+                        if isinstance(effect, Open):
+                            stream = transport.open(effect.endpoint, effect.request)
+                            outcome = stream.head
+                        else:
+                            outcome = b"" if stream is None else stream.receive()
+                    except TransportFailure as failure:
+                        outcome = failure
+                else:
+                    if isinstance(effect, Sleep) and stream is not None:
+                        stream.close()
+                        stream = None
+                    outcome = self._do(effect)
+        except StopIteration:
+            return
+        finally:
+            following.close()
+            if stream is not None:
+                stream.close()
 
     @property
     def origin_fingerprint(self) -> Optional[str]:

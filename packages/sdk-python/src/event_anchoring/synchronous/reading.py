@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Iterator, Optional, Tuple
 
 from .. import models
+from .._following import SILENCE_S_MAX, FollowedHead, follow_heads
 from .._inputs import Bytes32
 from .._operations import reading
+from ..monitor import Head
 from ..proof import Receipt
 from ..tiles import TILE_WIDTH
 from .base import ClientBase
@@ -47,6 +49,31 @@ class ReadingCalls(ClientBase):
             wait_seconds=wait_seconds,
         )
         return self._run(found)
+
+    def follow_heads(
+        self,
+        *,
+        origin_fingerprint: Optional[Bytes32] = None,
+        after: Optional[Head] = None,
+        silence_s: float = SILENCE_S_MAX,
+    ) -> Iterator[FollowedHead]:
+        """The heads of an origin as they come, each verified before you have it, until you leave the loop.
+
+        The client needs a trust_root. A feed that breaks is taken up after the last head, after growing pauses, at the
+        next endpoint.
+
+        Args:
+            origin_fingerprint: None: the origin that writes go to.
+            after: the head at which an earlier run has ended: the first one is then larger, and proved from it.
+            silence_s: a connection on which nothing has come for so long is dead. A node sends something every 10 s.
+
+        Raises:
+            Rollback, SplitView: a head contradicts the one before.
+            VerificationError: a head is not good.
+            ApiProblem: the feed is refused.
+            ConnectionFailed, TimedOut: no endpoint has opened it.
+        """
+        return self._follow(follow_heads(self._session, origin_fingerprint, after, silence_s))
 
     def consistency(
         self,
