@@ -113,6 +113,7 @@ export {
   StatePagesMissing,
   decodeStatePage,
   encodeStatePage,
+  proveState,
   stateRootOf,
   updateStateTree,
 } from "./state-tree/state-pages.ts";

@@ -93,6 +93,8 @@ export {
   verifyStateProof,
 } from "./state-tree.ts";
 export type { StateLeaf, StateProof, StateSubtree } from "./state-tree.ts";
+export { shareStateProofs, stateRootOfProof } from "./state-proof.ts";
+export type { PlacedStateLeaf, ProvedStateKey } from "./state-proof.ts";
 export {
   StateHeadError,
   formatStateHead,

@@ -12,7 +12,7 @@ import { tag } from "./tags.ts";
 /** Root of the tree without keys. */
 export const EMPTY_STATE_ROOT: Uint8Array = ZERO_32;
 /** Bits of a key: no path is longer. */
-const STATE_KEY_BITS = 256;
+export const STATE_KEY_BITS = 256;
 
 /** A subtree; null where there is none. */
 export interface StateSubtree {
@@ -51,7 +51,7 @@ export function stateLeafHash({ key, valueHash }: StateLeaf, sha256: Sha256): Ui
 }
 
 /** H(tag "state-interior" ‖ left ‖ right); ZERO_32 represents a half without keys. */
-function stateInteriorHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
+export function stateInteriorHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(tag("state-interior"), left, right));
 }
 

@@ -19,6 +19,14 @@ export { authorityOverClaim, authorityOverGrant } from "./book/revocation-author
 export type { RevocationAuthority } from "./book/revocation-authority.ts";
 export { claimSignatures, grantSignatures, signaturesOfLeaf } from "./book/signatures.ts";
 export type { SignatureToVerify } from "./book/signatures.ts";
+export {
+  RECORD_STATE_KIND,
+  decodeStatedClaim,
+  decodeStatedGrant,
+  encodeStatedClaim,
+  encodeStatedGrant,
+} from "./book/state-values.ts";
+export type { StatedClaim, StatedGrant } from "./book/state-values.ts";
 export { RecordStates, chainOf } from "./force/chain-force.ts";
 export { addLinkFaults, claimFaultAt, claimStateAt, grantEndOf, grantForceAt, grantStateOf } from "./force/in-force.ts";
 export type { ForceFault, RecordState } from "./force/in-force.ts";

@@ -5,17 +5,17 @@ import type { ApiKey } from "../state/api-key.ts";
 import type { OperatorAct } from "../entry/command.ts";
 import { scopesToBits } from "../entry/api-key-codec.ts";
 import type { EntryWrites, ErasureWrite } from "../decide/decision.ts";
-import { recorderOf } from "@event-anchoring/records";
-import type { ClaimRecord, GrantRecord, RecordEnds } from "@event-anchoring/records";
+import { RECORD_STATE_KIND, encodeStatedClaim, encodeStatedGrant } from "@event-anchoring/records";
+import type { ClaimRecord, StatedClaim, StatedGrant } from "@event-anchoring/records";
 
 /** Kinds of keys, u8. */
 const STATE_KIND = {
   /** id: anchor id. */
-  claim: 1,
+  claim: RECORD_STATE_KIND.claim,
   /** id: sequence of the lineage's first claim, u64. */
   lineage: 2,
   /** id: anchor id. */
-  grant: 3,
+  grant: RECORD_STATE_KIND.grant,
   /** id: key id, 16 bytes. */
   apiKey: 4,
   /** id: name of the operator, ASCII. */
@@ -31,52 +31,25 @@ export interface StateEntry {
   readonly value: Uint8Array;
 }
 
-/** The fields of a claim in the tree. */
-export type StatedClaim = RecordEnds & Pick<ClaimRecord, "anchorId" | "recordedBy" | "sequence" | "lineage">;
-
-/** The fields of a grant in the tree. */
-export type StatedGrant = RecordEnds &
-  Pick<GrantRecord, "anchorId" | "recordedBy" | "sequence" | "grantorLineage" | "granteeLineage"> &
-  Pick<GrantRecord, "parent" | "links" | "notBefore" | "expiresAt">;
+type Named<Record> = Record & Pick<ClaimRecord, "anchorId">;
 
 function u64(value: number): Uint8Array {
   return new ByteWriter(8).u64(value).finish();
 }
 
-/** 0 means "not ended": the leaf with sequence 0 is a genesis leaf, and ends nothing. */
-function writeEnds(writer: ByteWriter, { supersededAt, revokedAt }: RecordEnds): void {
-  writer.u64(supersededAt ?? 0).u64(revokedAt ?? 0);
-}
-
-/** sequence u64 ‖ API client id 16 ‖ lineage u64 ‖ superseded at u64 ‖ revoked at u64. The rest is in the leaf. */
-export function claimEntry(claim: StatedClaim): StateEntry {
-  const writer = new ByteWriter(48).u64(claim.sequence).bytes(recorderOf(claim), 16).u64(claim.lineage);
-  writeEnds(writer, claim);
-  return { kind: STATE_KIND.claim, id: claim.anchorId, value: writer.finish() };
+/** The rest of a claim is in its leaf. */
+export function claimEntry(claim: Named<StatedClaim>): StateEntry {
+  return { kind: STATE_KIND.claim, id: claim.anchorId, value: encodeStatedClaim(claim) };
 }
 
 /** The lineage's newest claim: sequence u64 ‖ anchor id 32. */
-export function lineageEntry(newest: StatedClaim): StateEntry {
+export function lineageEntry(newest: Named<StatedClaim>): StateEntry {
   const value = concatBytes(u64(newest.sequence), newest.anchorId);
   return { kind: STATE_KIND.lineage, id: u64(newest.lineage), value };
 }
 
-/**
- * sequence u64 ‖ API client id 16 ‖ lineages of grantor and grantee u64 each ‖ sequence of the parent u64, 0 = none ‖
- * links u32 ‖ bounds with what is inherited, not before and expires at, u64 each ‖ superseded at u64 ‖ revoked at u64.
- */
-export function grantEntry(grant: StatedGrant): StateEntry {
-  const writer = new ByteWriter(84)
-    .u64(grant.sequence)
-    .bytes(recorderOf(grant), 16)
-    .u64(grant.grantorLineage)
-    .u64(grant.granteeLineage)
-    .u64(grant.parent ?? 0)
-    .u32(grant.links)
-    .u64(grant.notBefore)
-    .u64(grant.expiresAt);
-  writeEnds(writer, grant);
-  return { kind: STATE_KIND.grant, id: grant.anchorId, value: writer.finish() };
+export function grantEntry(grant: Named<StatedGrant>): StateEntry {
+  return { kind: STATE_KIND.grant, id: grant.anchorId, value: encodeStatedGrant(grant) };
 }
 
 /** Every column of the key table. The hash of a key with 256 random bits reveals nothing about the key. */
