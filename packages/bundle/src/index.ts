@@ -8,4 +8,10 @@ export { verifyBundle } from "./verify/verify-bundle.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "./verify/verify-bundle.ts";
 export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./format/assemble-bundle.ts";
 export type { OriginPart, TracedAnchor, WantedOfTrace } from "./format/assemble-bundle.ts";
+export {
+  assembleStateBundle,
+  leavesOfStateBundle,
+  recordsOfStateBundle,
+  stateValueOf,
+} from "./format/assemble-state-bundle.ts";
 export { verifyCheckpoint } from "./verify/verify-checkpoint.ts";

@@ -1,4 +1,4 @@
-/** test/vectors/bundle.json, read as any other implementation reads it. */
+/** test/vectors/bundle.json and bundle-state.json, read as any other implementation reads it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { hexToBytes, nobleCrypto } from "@event-anchoring/protocol";
@@ -16,7 +16,7 @@ interface Case {
   readonly highest_seen?: { readonly version: number; readonly root_thk: string };
   readonly expect?: { readonly anchor_id?: string; readonly event_hash?: string };
   readonly bundle?: Json;
-  readonly of?: "whole" | "singles";
+  readonly of?: string;
   readonly changes?: readonly { readonly at: string; readonly to: Json }[];
 }
 
@@ -29,22 +29,37 @@ interface GoodCase extends Case {
   readonly not_checked: readonly string[];
   readonly complete: { readonly after: number; readonly to: number } | null;
   readonly superseded_trust_root: number | null;
+  readonly state?: string;
+  readonly in_force?: boolean;
 }
 
 interface BadCase extends Case {
   readonly fails: string;
 }
 
-const vectors = JSON.parse(readFileSync(new URL("../../../test/vectors/bundle.json", import.meta.url), "utf8")) as {
-  readonly bundles: { readonly whole: Json; readonly singles: Json };
+interface VectorFile {
+  readonly bundles: { readonly [name: string]: Json };
   readonly good: readonly GoodCase[];
   readonly bad: readonly BadCase[];
   readonly equal: readonly { readonly name: string; readonly text: string }[];
   readonly malformed: readonly { readonly name: string; readonly error: string; readonly text: string }[];
+}
+
+function read(name: string): VectorFile {
+  return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8")) as VectorFile;
+}
+
+const files = [read("bundle.json"), read("bundle-state.json")];
+const bundles: { readonly [name: string]: Json } = Object.assign({}, ...files.map((file) => file.bundles));
+const vectors = {
+  good: files.flatMap(({ good }) => good),
+  bad: files.flatMap(({ bad }) => bad),
+  equal: files.flatMap(({ equal }) => equal),
+  malformed: files.flatMap(({ malformed }) => malformed),
 };
 
 function textOf({ bundle, of = "whole", changes = [] }: Case): string {
-  const json = changes.reduce<Json>((value, { at, to }) => changed(value, [at, to]), bundle ?? vectors.bundles[of]);
+  const json = changes.reduce<Json>((value, { at, to }) => changed(value, [at, to]), bundle ?? bundles[of] ?? null);
   return JSON.stringify(json);
 }
 
@@ -86,6 +101,8 @@ describe("good bundles", () => {
       complete: entry.complete,
       trustRoot: { superseded: entry.superseded_trust_root },
     });
+    expect(verification.standing?.state).toBe(entry.state ?? verification.standing?.state);
+    expect(verification.standing?.isInForce).toBe(entry.in_force ?? verification.standing?.isInForce);
     expect(verification.outcome === "valid").toBe(entry.not_checked.length === 0);
     expect(verification.trace?.authorisedNow).toBe(entry.authorised_now);
     const reasons = verification.trace?.reasons.filter(({ verdict }) => verdict === "at_action") ?? [];
@@ -112,6 +129,7 @@ describe("bad bundles", () => {
       authorisedNow: "unknown",
       complete: null,
       leaf: null,
+      standing: null,
       trace: null,
     });
     expect(verification.checks.every(({ detail }) => detail !== "")).toBe(true);

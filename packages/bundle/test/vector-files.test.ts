@@ -1,6 +1,8 @@
 import { holdVectorFiles } from "../../../test/vector-builders/hold-vector-files.ts";
 import { bundleVectors } from "./vector-builders/bundles.ts";
+import { stateBundleVectors } from "./vector-builders/state-bundles.ts";
 
 holdVectorFiles({
   "bundle.json": bundleVectors,
+  "bundle-state.json": stateBundleVectors,
 });

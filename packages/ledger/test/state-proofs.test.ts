@@ -35,7 +35,7 @@ describe("a proof for many keys", () => {
     const alone = proved.reduce((sum, each) => sum + each.siblings.length, 0);
     expect(siblings.length).toBeLessThanOrEqual(alone);
     const isWhole = count === LEAVES.length;
-    // Of a whole tree only empty halves are left.
+    // A proof for all keys has only empty halves left.
     expect(isWhole && siblings.some((each) => each.some((byte) => byte !== 0))).toBe(false);
   });
 

@@ -36,9 +36,19 @@ export function bundleSteps(verification: BundleVerification, judgedBy: Pick<Jud
   return verification.outcome === "invalid" ? checks : [...checks, ...actSteps(verification, judgedBy)];
 }
 
-/** Who acted, and whether it was authorised then and later. */
+/** Whether a claim or a grant is in force, and why not. */
+function standingStep(
+  { state, isInForce, faults }: NonNullable<BundleVerification["standing"]>,
+  when: string,
+): ShownStep {
+  const why = faults.map(({ code, sequence }) => (sequence === null ? code : `${code} at sequence ${sequence}`));
+  const detail = isInForce ? `in force, ${when}` : `not in force, ${state}: ${why.join(", ")}; ${when}`;
+  return { mark: isInForce ? "pass" : "warn", label: "standing", detail };
+}
+
+/** Who acted, and whether it was authorised then and later; of a claim or a grant, whether it is in force. */
 export function actSteps(
-  { leaf, asOf, actorProven, authorisedAtAction, authorisedNow }: BundleVerification,
+  { leaf, asOf, actorProven, authorisedAtAction, authorisedNow, standing }: BundleVerification,
   judgedBy: Pick<JudgedBy, "pin">,
 ): ShownStep[] {
   const shown = shownWith(judgedBy);
@@ -49,6 +59,10 @@ export function actSteps(
   const atAction = shownVerdict(authorisedAtAction, actorProven);
   const later = shownVerdict(authorisedNow, actorProven);
   const when = `as of sequence ${asOf.sequence}, ${isoMs(asOf.timeMs)}`;
+  if (standing !== null) {
+    const step = standingStep(standing, when);
+    return [{ ...step, mark: shown(step.mark) }];
+  }
   return [
     ...(isAct ? [{ mark: shown(actorProven ? "pass" : "warn"), label: "actor", detail: actor }] : []),
     { mark: shown(atAction.mark), label: "at action", detail: atAction.text },

@@ -83,6 +83,7 @@ export function assembleBundle(parts: BundleParts, sha256: Sha256): Bundle {
     checkpoints: origins.map(({ checkpoint }) => checkpoint),
     leaves: origins.flatMap((part, at) => leavesOf(part, at, sha256)),
     ranges: origins.flatMap(rangeOf),
+    state: null,
     stated: parts.stated,
   };
 }

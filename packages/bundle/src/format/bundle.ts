@@ -2,7 +2,7 @@
  * A bundle: everything that a trace needs in one file, to be judged offline. Every part proves itself; the file as a
  * whole is neither hashed nor signed. docs/PROTOCOL.md, "Bundle".
  */
-import { bytesToBase64, bytesToHex } from "@event-anchoring/protocol";
+import { bytesToBase64, bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { BundleJson } from "./strict-json.ts";
 import type { AsOf } from "@event-anchoring/records";
@@ -13,12 +13,14 @@ export const BUNDLE_FORMAT = "event-anchoring/v4.2/bundle";
 export const BUNDLE_LIMITS = {
   /** Bytes of UTF-8. */
   bytesMax: 64 * 1024 * 1024,
-  /** Single leaves and those of ranges together. */
+  /** Single leaves, those of ranges and those of records together. */
   leavesMax: 100_000,
   trustRootsMax: 1_000,
   checkpointsMax: 1_024,
   /** Hashes of one inclusion path, or of one frontier. */
   hashesMax: 53,
+  /** Halves of a path in the state tree: keys have so many bits. */
+  levelMax: 256,
   /** Nesting of objects and arrays in the text. */
   depthMax: 32,
 } as const;
@@ -27,8 +29,8 @@ export const BUNDLE_LIMITS = {
 export interface BundleLeaf {
   /** The bytes of the leaf. */
   readonly leaf: Uint8Array;
-  /** Place in `checkpoints`. */
-  readonly checkpoint: number;
+  /** Place in `checkpoints`; null: the path leads to the root of its origin in the state head. */
+  readonly checkpoint: number | null;
   /** From leaf to root, 32 bytes each; the leaf's index is its depth. */
   readonly inclusion: readonly Uint8Array[];
 }
@@ -45,6 +47,24 @@ export interface BundleRange {
   readonly leaves: readonly Uint8Array[];
 }
 
+/** A claim or a grant with its value in the state tree, which says when it ended. */
+export interface StatedRecord {
+  /** The bytes of the leaf: their hash is the key. */
+  readonly leaf: Uint8Array;
+  readonly value: Uint8Array;
+  /** Halves from the root of the state tree to it. */
+  readonly level: number;
+}
+
+/** What a state head proves: the records on the way with their endings. It replaces checkpoints and ranges. */
+export interface BundleState {
+  /** The whole signed note. */
+  readonly head: string;
+  readonly records: readonly StatedRecord[];
+  /** The other halves of the records' paths, 32 bytes each, each of them once. */
+  readonly siblings: readonly Uint8Array[];
+}
+
 export interface Bundle {
   /** The anchor that is traced. */
   readonly subject: AnchorId;
@@ -56,13 +76,27 @@ export interface Bundle {
   readonly checkpoints: readonly string[];
   readonly leaves: readonly BundleLeaf[];
   readonly ranges: readonly BundleRange[];
+  /** null: endings are proved by leaves. */
+  readonly state: BundleState | null;
   /** The service's answer to tracing the subject as of `asOf`; it is unsigned. */
   readonly stated: BundleJson;
 }
 
+function stateJson({ head, records, siblings }: BundleState) {
+  return {
+    head,
+    records: records.map(({ leaf, value, level }) => ({
+      leaf: bytesToBase64(leaf),
+      value: bytesToBase64(value),
+      level,
+    })),
+    siblings: bytesToBase64(concatBytes(...siblings)),
+  };
+}
+
 /** One line of JSON and a newline. */
 export function formatBundle(bundle: Bundle): string {
-  const { subject, asOf, trustRoots, checkpoints, leaves, ranges, stated } = bundle;
+  const { subject, asOf, trustRoots, checkpoints, leaves, ranges, state, stated } = bundle;
   const json = {
     format: BUNDLE_FORMAT,
     subject: bytesToHex(subject),
@@ -80,6 +114,7 @@ export function formatBundle(bundle: Bundle): string {
       frontier: range.frontier.map(bytesToBase64),
       leaves: range.leaves.map(bytesToBase64),
     })),
+    ...(state === null ? {} : { state: stateJson(state) }),
     stated,
   };
   return `${JSON.stringify(json)}\n`;

@@ -1,11 +1,22 @@
 import { InvalidBytesError, base64ToBytes, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
 import { BUNDLE_FORMAT, BUNDLE_LIMITS } from "./bundle.ts";
-import type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
+import type { Bundle, BundleLeaf, BundleRange, BundleState, StatedRecord } from "./bundle.ts";
 import { BundleError } from "./bundle-error.ts";
 import { readBundleJson } from "./strict-json.ts";
 import type { BundleJson } from "./strict-json.ts";
 
 const HASH_BYTES = 32;
+const MEMBERS = [
+  "format",
+  "subject",
+  "as_of",
+  "trust_roots",
+  "checkpoints",
+  "leaves",
+  "ranges",
+  "state",
+  "stated",
+] as const;
 
 /** Members of an object, which has these and no others. */
 type Members<Name extends string> = Readonly<Record<Name, BundleJson>>;
@@ -14,9 +25,16 @@ function malformed(where: string, what: string): BundleError {
   return new BundleError("bundle_malformed", `${where === "" ? "the bundle" : where} ${what}`);
 }
 
-function membersOf<Name extends string>(value: BundleJson, names: readonly Name[], where: string): Members<Name> {
+/** @param optional may be missing, and is null then */
+function membersOf<Name extends string>(
+  value: BundleJson,
+  names: readonly Name[],
+  where: string,
+  optional?: Name,
+): Members<Name> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed(where, "is no object");
   const members = new Map(Object.entries(value as Readonly<Record<string, BundleJson>>));
+  if (optional !== undefined && !members.has(optional)) members.set(optional, null);
   const missing = names.find((name) => !members.has(name));
   if (missing !== undefined) throw malformed(where, `has no ${missing}`);
   const unknown = [...members.keys()].find((name) => !names.some((known) => known === name));
@@ -68,7 +86,7 @@ function readLeaf(value: BundleJson, where: string): BundleLeaf {
   const { leaf, checkpoint, inclusion } = membersOf(value, ["leaf", "checkpoint", "inclusion"], where);
   return {
     leaf: base64Of(leaf, `${where}.leaf`),
-    checkpoint: integerOf(checkpoint, `${where}.checkpoint`),
+    checkpoint: checkpoint === null ? null : integerOf(checkpoint, `${where}.checkpoint`),
     inclusion: listOf(inclusion, `${where}.inclusion`, BUNDLE_LIMITS.hashesMax, hashOf),
   };
 }
@@ -80,6 +98,32 @@ function readRange(value: BundleJson, where: string): BundleRange {
     from: integerOf(range.from, `${where}.from`),
     frontier: listOf(range.frontier, `${where}.frontier`, BUNDLE_LIMITS.hashesMax, hashOf),
     leaves: listOf(range.leaves, `${where}.leaves`, BUNDLE_LIMITS.leavesMax, base64Of),
+  };
+}
+
+function readRecord(value: BundleJson, where: string): StatedRecord {
+  const record = membersOf(value, ["leaf", "value", "level"], where);
+  const level = integerOf(record.level, `${where}.level`);
+  if (level > BUNDLE_LIMITS.levelMax) throw malformed(`${where}.level`, `is above ${BUNDLE_LIMITS.levelMax}`);
+  return { leaf: base64Of(record.leaf, `${where}.leaf`), value: base64Of(record.value, `${where}.value`), level };
+}
+
+/** Hashes one after the other, in one text. */
+function hashesOf(value: BundleJson, where: string): Uint8Array[] {
+  const bytes = base64Of(value, where);
+  if (bytes.length % HASH_BYTES !== 0) throw malformed(where, `has ${bytes.length} bytes, which are no hashes`);
+  return Array.from({ length: bytes.length / HASH_BYTES }, (_, at) =>
+    bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  );
+}
+
+function stateOf(value: BundleJson): BundleState | null {
+  if (value === null) return null;
+  const { head, records, siblings } = membersOf(value, ["head", "records", "siblings"], "state");
+  return {
+    head: textOf(head, "state.head"),
+    records: listOf(records, "state.records", BUNDLE_LIMITS.leavesMax, readRecord),
+    siblings: hashesOf(siblings, "state.siblings"),
   };
 }
 
@@ -101,16 +145,25 @@ function assertSize(text: string): void {
   if (isTooLarge) throw new BundleError("bundle_too_large", `over ${bytesMax} bytes`);
 }
 
-/** Places in `checkpoints` exist, and the leaves of all parts are not too many. */
-function assertParts({ checkpoints, leaves, ranges }: Bundle): void {
-  const count = ranges.reduce((sum, range) => sum + range.leaves.length, leaves.length);
+/** The leaves of all parts are not too many. */
+function assertCount({ leaves, ranges, state }: Bundle): void {
+  const single = leaves.length + (state?.records.length ?? 0);
+  const count = ranges.reduce((sum, range) => sum + range.leaves.length, single);
   if (count > BUNDLE_LIMITS.leavesMax)
     throw new BundleError("bundle_too_large", `${count} leaves, at most ${BUNDLE_LIMITS.leavesMax}`);
+}
+
+/** Places in `checkpoints` exist; with a state head there are none, and no ranges. */
+function assertPlaces({ checkpoints, leaves, ranges, state }: Bundle): void {
+  if (state !== null && checkpoints.length + ranges.length > 0)
+    throw malformed("state", "takes the place of checkpoints and ranges, and they are here");
   for (const [part, list] of [
     ["leaves", leaves],
     ["ranges", ranges],
   ] as const) {
-    const at = list.findIndex(({ checkpoint }) => checkpoint >= checkpoints.length);
+    const at = list.findIndex(({ checkpoint }) =>
+      checkpoint === null ? state === null : checkpoint >= checkpoints.length,
+    );
     if (at >= 0) throw malformed(`${part}[${at}].checkpoint`, "names no checkpoint");
   }
 }
@@ -129,8 +182,7 @@ export function parseBundle(text: string): Bundle {
   const json = readBundleJson(text, BUNDLE_LIMITS.depthMax);
   if (formatOf(json) !== BUNDLE_FORMAT)
     throw new BundleError("bundle_format_unknown", `its format is not ${BUNDLE_FORMAT}`);
-  const names = ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "stated"] as const;
-  const { subject, as_of: position, stated, ...parts } = membersOf(json, names, "");
+  const { subject, as_of: position, stated, ...parts } = membersOf(json, MEMBERS, "", "state");
   const asOf = membersOf(position, ["sequence", "time_ms"], "as_of");
   const { trustRootsMax, checkpointsMax, leavesMax } = BUNDLE_LIMITS;
   const bundle: Bundle = {
@@ -143,9 +195,11 @@ export function parseBundle(text: string): Bundle {
     checkpoints: listOf(parts.checkpoints, "checkpoints", checkpointsMax, textOf),
     leaves: listOf(parts.leaves, "leaves", leavesMax, readLeaf),
     ranges: listOf(parts.ranges, "ranges", checkpointsMax, readRange),
+    state: stateOf(parts.state),
     stated: stated === null ? null : statedOf(stated),
   };
-  assertParts(bundle);
+  assertCount(bundle);
+  assertPlaces(bundle);
   return bundle;
 }
 

@@ -29,7 +29,7 @@ import {
 } from "@event-anchoring/records";
 import { BundleFailure, failUnless } from "./bundle-failure.ts";
 import type { ProvedLeaf } from "./proved-leaves.ts";
-import type { AsOf, ClaimRecord, GrantRecord, SignatureToVerify } from "@event-anchoring/records";
+import type { AsOf, ClaimRecord, GrantRecord, Records, SignatureToVerify } from "@event-anchoring/records";
 
 /** The leaves of a bundle by their ids and in the order of their sequences. */
 export class ProvedLeaves {
@@ -145,9 +145,14 @@ export function judgeTrustRootLeaves(leaves: ProvedLeaves, trustRoots: TrustRoot
     if (leaf.kind === LEAF_KIND.genesis || leaf.kind === LEAF_KIND.trustRoot) judgeTrustRootLeaf(leaf, trustRoots);
 }
 
-/** Records derived from the leaves of a bundle. */
+/** The records of a bundle: derived from its leaves, or proved by its state head. */
+export interface BundleBook extends Records {
+  find(anchorId: Uint8Array): ClaimRecord | GrantRecord | null;
+  addedGrants(): readonly GrantRecord[];
+}
+
 export interface BundleRecords {
-  readonly book: RecordBook;
+  readonly book: BundleBook;
   /** Sequences of grants whose parents are not in the bundle. They still end older grants, and have no other effect. */
   readonly orphans: ReadonlySet<number>;
   /** Claims that would continue another issuer's lineage, which is impossible: a leaf in between is missing. */
@@ -251,8 +256,34 @@ export function viewOf(subject: ProvedLeaf, leaves: ProvedLeaves, records: Bundl
 export interface Completeness {
   /** The oldest claim or grant in view. Older leaves end none of them. */
   readonly after: number;
-  /** Every leaf of a sequence above `after`, up to this one, is in the bundle. */
+  /** Every leaf of a sequence above `after`, up to this one, is in the bundle, or in what the state head says. */
   readonly to: number;
+}
+
+/**
+ * The newest claim of each lineage in view, at the act and at the position of now, is known.
+ * @throws BundleFailure
+ */
+export function judgeNewestClaims({ claims }: BundleView, { book }: BundleRecords, positions: readonly AsOf[]): void {
+  for (const { lineage, sequence } of claims)
+    for (const at of positions) {
+      const isKnown = sequence > at.sequence || book.newestClaimOf(lineage, at.sequence) !== null;
+      failUnless(isKnown, `the newest claim of lineage ${lineage} at sequence ${at.sequence} is not in the bundle`);
+    }
+}
+
+function inViewOf({ claims, links }: BundleView): readonly (ClaimRecord | GrantRecord)[] {
+  return [...claims, ...links];
+}
+
+function oldestOf(records: readonly (ClaimRecord | GrantRecord)[]): number {
+  return records.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Number.MAX_SAFE_INTEGER);
+}
+
+/** The values of records in the state tree have every ending up to the head. */
+export function completenessOfState(view: BundleView, nextSequence: number): Completeness | null {
+  const records = inViewOf(view);
+  return records.length === 0 ? null : { after: oldestOf(records), to: nextSequence - 1 };
 }
 
 /**
@@ -261,9 +292,9 @@ export interface Completeness {
  * @returns null: nothing is in view
  */
 export function completenessOf(view: BundleView, leaves: ProvedLeaves): Completeness | null {
-  const records = [...view.claims, ...view.links];
+  const records = inViewOf(view);
   if (records.length === 0) return null;
-  const after = records.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Number.MAX_SAFE_INTEGER);
+  const after = oldestOf(records);
   const isLost = (sequence: number): boolean => leaves.atSequence(sequence)?.originStatus === "lost";
   if (records.some(({ sequence }) => isLost(sequence))) return { after, to: after };
   let to = after;

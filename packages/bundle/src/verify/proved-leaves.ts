@@ -18,6 +18,15 @@ import type { CheckpointVerification } from "./verify-checkpoint.ts";
 
 type ValidCheckpoint = Extract<CheckpointVerification, { verdict: "valid" }>;
 
+/** A tree of leaves, as a checkpoint or a state head gives it. */
+export interface CertifiedTree {
+  readonly originFingerprint: Uint8Array;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** In the newest version. */
+  readonly status: OriginStatus;
+}
+
 /** A leaf that is in a certified tree. */
 export interface ProvedLeaf {
   readonly anchorId: AnchorId;
@@ -48,41 +57,63 @@ export function proveCheckpoints(
   });
 }
 
-/** Decodes a leaf, which must be of this origin and depth. */
-function readLeaf(bytes: Uint8Array, { origin }: ValidCheckpoint, where: string): Leaf {
+function decode(bytes: Uint8Array, where: string): Leaf {
   try {
-    const leaf = decodeLeaf(bytes);
-    const isOwn = equalBytes(leaf.originFingerprint, origin.originFingerprint);
-    failUnless(isOwn, `${where} is of origin ${bytesToHex(leaf.originFingerprint)}, its checkpoint is of another`);
-    return leaf;
+    return decodeLeaf(bytes);
   } catch (error) {
     if (error instanceof DecodeError) throw new BundleFailure(`${where} is no leaf: ${error.message}`);
     throw error;
   }
 }
 
-function checkpointOf(part: { readonly checkpoint: number }, checkpoints: readonly ValidCheckpoint[]): ValidCheckpoint {
+function checkpointOf(part: BundleRange, checkpoints: readonly ValidCheckpoint[]): ValidCheckpoint {
   const checkpoint = checkpoints[part.checkpoint];
   if (checkpoint === undefined) throw new BundleFailure(`there is no checkpoint ${part.checkpoint}`);
   return checkpoint;
 }
 
+/** Decodes a leaf, which must be of this origin. */
+function readLeaf(bytes: Uint8Array, { origin }: ValidCheckpoint, where: string): Leaf {
+  const leaf = decode(bytes, where);
+  const isOwn = equalBytes(leaf.originFingerprint, origin.originFingerprint);
+  failUnless(isOwn, `${where} is of origin ${bytesToHex(leaf.originFingerprint)}, its checkpoint is of another`);
+  return leaf;
+}
+
+/** The tree that a leaf says it is in, by the checkpoint that it names or by the state head. */
+function treeOf(part: BundleLeaf, leaf: Leaf, trees: CertifiedTrees, where: string): CertifiedTree {
+  const origin = bytesToHex(leaf.originFingerprint);
+  const tree = part.checkpoint === null ? trees.ofState?.get(origin) : trees.ofCheckpoints[part.checkpoint];
+  if (tree === undefined) throw new BundleFailure(`${where}: there is no tree of origin ${origin}`);
+  const isOwn = equalBytes(leaf.originFingerprint, tree.originFingerprint);
+  failUnless(isOwn, `${where} is of origin ${origin}, its checkpoint is of another`);
+  return tree;
+}
+
+/** Trees that a quorum has signed. */
+export interface CertifiedTrees {
+  /** In the order of the checkpoints. */
+  readonly ofCheckpoints: readonly CertifiedTree[];
+  /** By the hex of the origin's fingerprint; null: there is no state head. */
+  readonly ofState: ReadonlyMap<string, CertifiedTree> | null;
+}
+
+export function treeOfCheckpoint({ checkpoint, origin }: ValidCheckpoint): CertifiedTree {
+  const { originFingerprint, status } = origin;
+  return { originFingerprint, status, treeSize: checkpoint.treeSize, rootHash: checkpoint.rootHash };
+}
+
 /** @throws BundleFailure */
-export function proveLeaves(
-  leaves: readonly BundleLeaf[],
-  checkpoints: readonly ValidCheckpoint[],
-  sha256: Sha256,
-): ProvedLeaf[] {
+export function proveLeaves(leaves: readonly BundleLeaf[], trees: CertifiedTrees, sha256: Sha256): ProvedLeaf[] {
   return leaves.map((part, at) => {
     const where = `leaf ${at}`;
-    const verified = checkpointOf(part, checkpoints);
-    const leaf = readLeaf(part.leaf, verified, where);
-    const { treeSize: size, rootHash } = verified.checkpoint;
+    const leaf = decode(part.leaf, where);
+    const { treeSize: size, rootHash, status } = treeOf(part, leaf, trees, where);
     failUnless(leaf.depth < size, `${where} has depth ${leaf.depth}, its tree has ${size} leaves`);
     const anchorId = anchorIdOf(part.leaf, sha256);
     const claim = { leafHash: anchorId, index: leaf.depth, size, path: part.inclusion, rootHash };
-    failUnless(verifyInclusion(claim, sha256), `${where}: the path does not lead to the root of its checkpoint`);
-    return { anchorId, bytes: part.leaf, leaf, originStatus: verified.origin.status };
+    failUnless(verifyInclusion(claim, sha256), `${where}: the path does not lead to the root of its tree`);
+    return { anchorId, bytes: part.leaf, leaf, originStatus: status };
   });
 }
 

@@ -4,19 +4,26 @@ import type { AnchorId, Crypto, Leaf, TrustRootChain } from "@event-anchoring/pr
 import type { AuthorityVerdict, AsOf, Check, CheckResult, Trace } from "@event-anchoring/records";
 import type { Bundle } from "../format/bundle.ts";
 import { BundleFailure, failUnless } from "./bundle-failure.ts";
-import { proveCheckpoints, proveLeaves, proveRanges } from "./proved-leaves.ts";
+import { proveCheckpoints, proveLeaves, proveRanges, treeOfCheckpoint } from "./proved-leaves.ts";
 import type { ProvedLeaf } from "./proved-leaves.ts";
+import { proveState } from "./proved-state.ts";
+import type { ProvedState } from "./proved-state.ts";
+import { StateBook } from "./state-book.ts";
 import {
   ProvedLeaves,
   completenessOf,
+  completenessOfState,
   deriveRecords,
   judgeNestedSignatures,
+  judgeNewestClaims,
   judgeOrder,
   judgeTrustRootLeaves,
   lineageFault,
   viewOf,
 } from "./bundle-records.ts";
 import type { BundleRecords, BundleView, Completeness } from "./bundle-records.ts";
+import { standingOf } from "./standing.ts";
+import type { Standing } from "./standing.ts";
 import { statedDifference } from "./stated-trace.ts";
 import { traceBundle } from "./bundle-trace.ts";
 import { judgeTrustRoots } from "./bundle-trust.ts";
@@ -27,6 +34,7 @@ import { rememberVerdicts, isEvent } from "@event-anchoring/records";
 export const BUNDLE_CHECKS = [
   "trust_roots",
   "checkpoints",
+  "state",
   "leaves",
   "ranges",
   "subject",
@@ -76,6 +84,8 @@ export interface BundleVerification {
   /** `unknown` if the bundle is invalid. */
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
+  /** Whether a claim or a grant is in force at `asOf`; null for other subjects, and if the bundle is invalid. */
+  readonly standing: Standing | null;
   /**
    * How far it is proved that no ending is missing; null: nothing can end, or the check was not reached. If `to` is not
    * below the sequence of the subject, the verdict at the action is proved, whatever the outcome.
@@ -109,6 +119,7 @@ interface Progress {
   readonly crypto: Crypto;
   trustRoots: TrustRootChain | null;
   checkpoints: ReturnType<typeof proveCheckpoints>;
+  state: ProvedState | null;
   proved: ProvedLeaf[];
   leaves: ProvedLeaves;
   subject: ProvedLeaf | null;
@@ -137,9 +148,10 @@ function checkTrustRoots(progress: Progress): Finding {
   return pass(`versions ${first} to ${chain.newest.trustRoot.version}, from ${from} on`);
 }
 
-/** The oldest version that alone satisfies a checkpoint; null: the newest satisfies all. */
-function supersededOf({ checkpoints }: Progress): number | null {
+/** The oldest version that alone satisfies a checkpoint or judges the state head; null: the newest does for all. */
+function supersededOf({ checkpoints, state, trustRoots }: Progress): number | null {
   const versions = checkpoints.flatMap(({ supersededTrustRoot }) => supersededTrustRoot ?? []);
+  if (state !== null && state.version !== trustRoots?.newest.trustRoot.version) versions.push(state.version);
   return versions.length === 0 ? null : Math.min(...versions);
 }
 
@@ -151,16 +163,32 @@ function checkCheckpoints(progress: Progress): Finding {
   return pass(`${progress.checkpoints.length} trees, each cosigned by a quorum${older}`);
 }
 
+/** A quorum has signed the head, it is not older than the position of now, and the records are in its tree. */
+function checkState(progress: Progress): Finding {
+  const { state, asOf } = progress.input.bundle;
+  if (state === null) return pass("there is no state head");
+  const proved = proveState(state, found(progress.trustRoots), progress.crypto);
+  const newest = proved.head.nextSequence - 1;
+  failUnless(newest >= asOf.sequence, `as_of is ${positionText(asOf)}, the state head ends at sequence ${newest}`);
+  progress.state = proved;
+  const count = `${proved.records.length} records`;
+  return pass(`${count} are in the state after sequence ${newest}, which a quorum has signed`);
+}
+
 function checkLeaves(progress: Progress): Finding {
   const { bundle } = progress.input;
-  progress.proved = proveLeaves(bundle.leaves, progress.checkpoints, progress.crypto.sha256);
+  const trees = {
+    ofCheckpoints: progress.checkpoints.map(treeOfCheckpoint),
+    ofState: progress.state?.trees ?? null,
+  };
+  progress.proved = proveLeaves(bundle.leaves, trees, progress.crypto.sha256);
   return pass(`${progress.proved.length} leaves lead to their roots`);
 }
 
 function checkRanges(progress: Progress): Finding {
   const { bundle } = progress.input;
   const inRanges = proveRanges(bundle.ranges, progress.checkpoints, progress.crypto.sha256);
-  progress.leaves = new ProvedLeaves([...progress.proved, ...inRanges]);
+  progress.leaves = new ProvedLeaves([...progress.proved, ...(progress.state?.records ?? []), ...inRanges]);
   return pass(`${inRanges.length} leaves in ${bundle.ranges.length} ranges make their roots`);
 }
 
@@ -192,19 +220,31 @@ function checkRecords(progress: Progress): Finding {
   const { leaves, crypto } = progress;
   judgeOrder(leaves, crypto);
   judgeTrustRootLeaves(leaves, found(progress.trustRoots));
-  const records = deriveRecords(leaves, crypto.sha256);
-  const view = viewOf(found(progress.subject), leaves, records);
+  const { state, input } = progress;
+  const subject = found(progress.subject);
+  const records = state === null ? deriveRecords(leaves, crypto.sha256) : recordsOfState(state);
+  const view = viewOf(subject, leaves, records);
+  if (state !== null) {
+    const { sequence, acceptedMs } = subject.leaf;
+    judgeNewestClaims(view, records, [{ sequence, timeMs: acceptedMs }, input.bundle.asOf]);
+  }
   progress.records = records;
   progress.view = view;
-  progress.complete = completenessOf(view, leaves);
+  progress.complete =
+    state === null ? completenessOf(view, leaves) : completenessOfState(view, state.head.nextSequence);
   return pass(`${view.claims.length} claims and ${view.links.length} grants are named`);
 }
 
+function recordsOfState({ records }: ProvedState): BundleRecords {
+  return { book: new StateBook(records), orphans: new Set(), usurpers: [] };
+}
+
 /** Whether an ending of a record in view can be missing. */
-function checkEndings({ complete, input }: Progress, ending: "revocation" | "successor"): Finding {
+function checkEndings({ complete, input, state }: Progress, ending: "revocation" | "successor"): Finding {
   const { sequence } = input.bundle.asOf;
   if (complete === null) return pass("no claim or grant is named");
   const { after, to } = complete;
+  if (state !== null) return pass(`no ${ending} is missing: the state after sequence ${to} has every one`);
   if (to >= sequence) return pass(`no ${ending} is missing: every leaf from sequence ${after} to ${sequence} is here`);
   return notChecked(
     `that no ${ending} is missing is as stated by the service at sequence ${sequence}: the leaf of sequence ` +
@@ -216,21 +256,38 @@ function checkEndings({ complete, input }: Progress, ending: "revocation" | "suc
  * Whether the position is consistent: its time is that of its leaf, or lies before the next leaf. A later time would
  * hide what had happened by then.
  */
-function checkWindow({ leaves, input, complete }: Progress): Finding {
-  const { asOf } = input.bundle;
+function checkWindow(progress: Progress): Finding {
+  const { asOf } = progress.input.bundle;
   const { sequence, timeMs } = asOf;
-  const earlier = leaves.bySequence.filter(({ leaf }) => leaf.sequence <= sequence).at(-1)?.leaf;
-  const later = leaves.bySequence.find(({ leaf }) => leaf.sequence > sequence)?.leaf;
-  const isReached = earlier === undefined || earlier.acceptedMs <= timeMs;
+  const positions = positionsOf(progress);
+  const earlier = positions.filter((each) => each.sequence <= sequence).at(-1);
+  const later = positions.find((each) => each.sequence > sequence);
+  const isReached = earlier === undefined || earlier.timeMs <= timeMs;
   failUnless(isReached, `as_of is ${positionText(asOf)}, sequence ${earlier?.sequence ?? ""} is younger`);
   const isThere = earlier?.sequence === sequence;
-  const isExact = isThere && earlier.acceptedMs === timeMs;
+  const isExact = isThere && earlier.timeMs === timeMs;
   // Leaves of one entry have one time: a leaf that is not here may have that of the next.
-  const isBeforeNext = later === undefined || timeMs < later.acceptedMs || (!isThere && timeMs === later.acceptedMs);
+  const isBeforeNext = later === undefined || timeMs < later.timeMs || (!isThere && timeMs === later.timeMs);
   failUnless(isExact || isBeforeNext, `as_of is ${positionText(asOf)}, sequence ${later?.sequence ?? ""} is older`);
-  if (complete === null) return pass("nothing that is named has a window");
-  if (isExact || (isThere && later?.sequence === sequence + 1)) return pass(`judged as of ${positionText(asOf)}`);
+  if (progress.complete === null) return pass("nothing that is named has a window");
+  const isProved = isExact || (isThere && later?.sequence === sequence + 1) || isBeforeStamp(progress);
+  if (isProved) return pass(`judged as of ${positionText(asOf)}`);
   return notChecked(`that sequence ${sequence} was the newest at ${timeMs} ms is as stated by the service`);
+}
+
+/** Positions of leaves, ascending by sequence, and that of the state head. */
+function positionsOf({ leaves, state }: Progress): AsOf[] {
+  const positions = leaves.bySequence.map(({ leaf }) => ({ sequence: leaf.sequence, timeMs: leaf.acceptedMs }));
+  if (state === null) return positions;
+  const { nextSequence, lastAcceptedMs } = state.head;
+  const newest = { sequence: nextSequence - 1, timeMs: lastAcceptedMs };
+  return [...positions.filter(({ sequence }) => sequence < newest.sequence), newest];
+}
+
+/** The state head says that no later leaf has a time below its own. */
+function isBeforeStamp({ state, input }: Progress): boolean {
+  const { sequence, timeMs } = input.bundle.asOf;
+  return state !== null && state.head.nextSequence === sequence + 1 && timeMs < state.head.stampMs;
 }
 
 function verdictText(verdict: AuthorityVerdict, codes: readonly string[]): string {
@@ -267,6 +324,7 @@ function checkStated({ input, trace, complete }: Progress): Finding {
 const STEPS: Readonly<Record<BundleCheckCode, (progress: Progress) => Finding>> = {
   trust_roots: checkTrustRoots,
   checkpoints: checkCheckpoints,
+  state: checkState,
   leaves: checkLeaves,
   ranges: checkRanges,
   subject: checkSubject,
@@ -313,6 +371,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     crypto: rememberVerdicts(crypto),
     trustRoots: null,
     checkpoints: [],
+    state: null,
     proved: [],
     leaves: new ProvedLeaves([]),
     subject: null,
@@ -333,6 +392,8 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     actorProven: trace?.isActorProven ?? false,
     authorisedAtAction: trace?.authorisedAtAction ?? "unknown",
     authorisedNow: trace?.authorisedNow ?? "unknown",
+    standing:
+      trace === null ? null : standingOf(trace.leaf, found(progress.view), found(progress.records), input.bundle.asOf),
     complete: outcome === "invalid" ? null : progress.complete,
     leaf: trace?.leaf ?? null,
     trace,

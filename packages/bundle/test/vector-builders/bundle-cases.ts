@@ -1,11 +1,14 @@
 /** What a case of bundle.json is, and the act that most of them are about. */
-import { bytesToHex } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { formatBundle, verifyBundle } from "../../src/index.ts";
 import type { Bundle, BundleCheckCode, BundleJson, BundleOutcome } from "../../src/index.ts";
-import type { AuthorityVerdict, Trace } from "@event-anchoring/records";
+import type { AsOf, AuthorityVerdict, RecordState, Trace } from "@event-anchoring/records";
 import { BundleWorld, idOf } from "./bundle-world.ts";
 import type { Cut, EventOptions, Party, Written } from "./bundle-world.ts";
+import { StateOfLeaves } from "../state-bundles.ts";
+import type { BundleOptions } from "../state-bundles.ts";
+import { hashOf } from "../../../../test/vector-builders/keys.ts";
 import type { Change, Json } from "../../../../test/vector-builders/json.ts";
 
 /** What the reader knows besides the bundle. */
@@ -23,8 +26,11 @@ export interface CutBundle {
   readonly world: BundleWorld;
 }
 
+/** The bundles that others are made from: with every leaf, with single leaves, with a state head. */
+export type BundleName = "whole" | "singles" | "state";
+
 /** A bundle, or one of the named ones with some members changed. */
-export type Source = CutBundle | { readonly of: "whole" | "singles"; readonly changes: readonly Change[] };
+export type Source = CutBundle | { readonly of: BundleName; readonly changes: readonly Change[] };
 
 export interface GoodCase {
   readonly name: string;
@@ -40,6 +46,8 @@ export interface GoodCase {
   readonly notChecked?: readonly BundleCheckCode[];
   readonly complete: readonly [after: number, to: number] | null;
   readonly superseded?: number;
+  /** Where the subject is a claim or a grant: its state, and whether it is in force; absent: the case does not say. */
+  readonly standing?: readonly [state: RecordState, isInForce: boolean];
   readonly reader?: Reader;
 }
 
@@ -125,6 +133,39 @@ function statedJson({ anchorId, trace, bundle }: { anchorId: string; trace: Trac
     revocations: trace.revocations.map((each) => ({ anchor: { anchor_id: bytesToHex(each.anchorId) } })),
     violations: [],
   };
+}
+
+/** The state after the first leaves of a world, all of them by default, as its nodes sign it. */
+export function stateOf(world: BundleWorld, more: { readonly leaves?: number; readonly others?: number } = {}) {
+  const leaves = [...world.written].sort((a, b) => a.leaf.sequence - b.leaf.sequence).slice(0, more.leaves);
+  const named = leaves.flatMap(({ leaf }) => (leaf.kind === LEAF_KIND.trustRoot ? [leaf.version] : [])).at(-1) ?? 1;
+  const signed = world.versions[named - 1];
+  if (signed === undefined) throw new RangeError(`no version ${named}`);
+  return new StateOfLeaves({
+    leaves,
+    documents: world.documents,
+    signed,
+    cosigners: new Map(world.cluster.nodes.map(({ nodeId, cosigner }) => [nodeId, cosigner])),
+    others: Array.from({ length: more.others ?? 0 }, (_, at) => ({
+      key: hashOf(`key ${at}`),
+      valueHash: hashOf("value"),
+    })),
+  });
+}
+
+/** A bundle with the newest state head. */
+export function short(world: BundleWorld, subject: Written, more: ShortOptions = {}): CutBundle {
+  const { asOf, leaves, ...options } = more;
+  const state = stateOf(world, leaves === undefined ? {} : { leaves });
+  const { sequence, acceptedMs: timeMs } = state.last;
+  return { world, bundle: state.bundle(subject, asOf ?? { sequence, timeMs }, options) };
+}
+
+export interface ShortOptions extends BundleOptions {
+  /** Absent: where the head is. */
+  readonly asOf?: AsOf;
+  /** How many leaves the head covers. */
+  readonly leaves?: number;
 }
 
 /** What an honest service would state: judged over all there is. */

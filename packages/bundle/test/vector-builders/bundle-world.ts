@@ -127,6 +127,8 @@ export class BundleWorld {
   readonly cluster: Cluster;
   readonly documents: string[] = [];
   readonly thks: Uint8Array[] = [];
+  /** With their RootTHKs, in the order of the documents. */
+  readonly versions: { readonly trustRoot: TrustRoot; readonly rootThk: Uint8Array }[] = [];
   /** Leaves of all origins, as they were written. */
   readonly written: Written[] = [];
   /** Milliseconds between two leaves. */
@@ -163,6 +165,7 @@ export class BundleWorld {
     this.documents.push(this.cluster.signed(this.#root));
     const rootThk = this.cluster.thk(this.#root);
     this.thks.push(rootThk);
+    this.versions.push({ trustRoot: this.#root, rootThk });
     const { clusterId } = this.cluster;
     for (const { node, origin } of ordered) {
       if (origin === "lost") continue;

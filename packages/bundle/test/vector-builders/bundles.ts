@@ -35,8 +35,18 @@ function pinOf(source: Source): Uint8Array {
   return "bundle" in source ? source.world.pin : NAMED[source.of].world.pin;
 }
 
-function goodJson({ name, source, reader, ...expected }: GoodCase): Json {
-  const { outcome, isActorProven = true, atAction, now, reasons, notChecked, complete, superseded } = expected;
+export function goodJson({ name, source, reader, ...expected }: GoodCase): Json {
+  const {
+    outcome,
+    isActorProven = true,
+    atAction,
+    now,
+    reasons,
+    notChecked,
+    complete,
+    superseded,
+    standing,
+  } = expected;
   return {
     name,
     ...readerJson(reader, pinOf(source)),
@@ -48,11 +58,12 @@ function goodJson({ name, source, reader, ...expected }: GoodCase): Json {
     not_checked: notChecked ?? [],
     complete: complete === null ? null : { after: complete[0], to: complete[1] },
     superseded_trust_root: superseded ?? null,
+    ...(standing === undefined ? {} : { state: standing[0], in_force: standing[1] }),
     ...sourceJson(source),
   };
 }
 
-function badJson({ name, source, reader, fails }: BadCase): Json {
+export function badJson({ name, source, reader, fails }: BadCase): Json {
   return { name, ...readerJson(reader, pinOf(source)), fails, ...sourceJson(source) };
 }
 

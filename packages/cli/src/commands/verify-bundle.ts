@@ -73,7 +73,8 @@ export async function verifyBundleCommand(
     ...(anchorId === null ? {} : { anchorId: Uint8Array.from(Buffer.from(anchorId, "hex")) }),
     ...(file === null ? {} : { eventHash: await hashFile(file, progress) }),
   };
-  const count = bundle.leaves.length + bundle.ranges.reduce((sum, { leaves }) => sum + leaves.length, 0);
+  const single = bundle.leaves.length + (bundle.state?.records.length ?? 0);
+  const count = bundle.ranges.reduce((sum, { leaves }) => sum + leaves.length, single);
   if (count >= MANY_LEAVES) progress.line(`judging ${count} leaves`);
   const verification = judgeBundle(bundle, held.chain, expect);
   if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification, held) });
@@ -101,6 +102,7 @@ export function judgeBundle(
 
 export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
   const { checks, subject, asOf, actorProven, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
+  const { standing } = verification;
   const outcome = pinnedOutcomeOf(verification, held);
   const failed = checks.find(({ result }) => result === "fail")?.code ?? null;
   return {
@@ -113,6 +115,7 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
     actor_proven: actorProven,
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
+    standing: standing === null ? null : { state: standing.state, in_force: standing.isInForce },
     complete,
     trust_root: trustRoot,
     checks,

@@ -13,6 +13,7 @@ import { PIN_ADVICE, pinStep } from "./pin-step.ts";
 
 /** Whether the subject is an event of this hash. */
 function isOfSubject({ subject, leaves, ranges }: Bundle, hash: Uint8Array): boolean {
+  // An event is never among the records of a state head.
   const all = [...leaves.map(({ leaf }) => leaf), ...ranges.flatMap((range) => range.leaves)];
   return all.some((leaf) => {
     const own = ownHash(leaf);

@@ -25,7 +25,9 @@ function ProofText({ entry: { proof, leaf }, isPinned }: Pick<RecordPanelProps, 
   return (
     <>
       <p>
-        Leaf {leaf.depth} of a tree of {treeSize} leaves: {led}.{" "}
+        {way === "state"
+          ? `This record has a value in the state after ${treeSize} leaves, which says when it ended.`
+          : `Leaf ${leaf.depth} of a tree of ${treeSize} leaves: ${led}.`}{" "}
         {isPinned
           ? "A quorum of the nodes has signed that root."
           : "Without a pin nobody knows whose nodes have signed that root."}
