@@ -12,13 +12,15 @@ from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completene
 
 from .vectors import load, name_of
 
-VECTORS = load("bundle")
+FILES = (load("bundle"), load("bundle-state"))
+VECTORS = {part: [case for file in FILES for case in file[part]] for part in ("good", "bad", "equal", "malformed")}
+BUNDLES = {name: bundle for file in FILES for name, bundle in file["bundles"].items()}
 
 
 def bundle_of(case: Any) -> Any:
     if "bundle" in case:
         return case["bundle"]
-    bundle = copy.deepcopy(VECTORS["bundles"][case["of"]])
+    bundle = copy.deepcopy(BUNDLES[case["of"]])
     for change in case["changes"]:
         *path, last = change["at"].split("/")[1:]
         node = bundle
@@ -57,6 +59,9 @@ def test_good(case: Any) -> None:
     assert not any(check.result == "fail" for check in found.checks)
     assert found.complete == (None if case["complete"] is None else Completeness(**case["complete"]))
     assert found.superseded_trust_root == case["superseded_trust_root"]
+    if "state" in case:
+        assert found.standing is not None
+        assert (found.standing.state, found.standing.in_force) == (case["state"], case["in_force"])
     assert (found.authorised_at_action is True) == (not found.reasons_at_action)
 
 
@@ -121,7 +126,7 @@ def test_bad_pins_are_the_callers(pin: Any) -> None:
 def test_numbers_and_booleans_are_not_the_same() -> None:
     bundle = copy.deepcopy(bundle_of(GOOD))
     if bundle["stated"] is None:
-        bundle = copy.deepcopy(VECTORS["bundles"]["whole"])
+        bundle = copy.deepcopy(BUNDLES["whole"])
     bundle["stated"]["authorised_now"] = 1
     with pytest.raises(VerificationError) as caught:
         verify_bundle(json.dumps(bundle), GOOD["pinned_root_thk"])

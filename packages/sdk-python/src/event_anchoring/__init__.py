@@ -37,7 +37,7 @@ from ._tags import client_event_commit
 from ._trust_root_text import TrustRoot
 from ._version import __version__
 from .asynchronous.client import AsyncClient
-from .bundle import BundleVerification, Completeness, inspect_bundle, verify_bundle
+from .bundle import BundleVerification, Completeness, Standing, inspect_bundle, verify_bundle
 from .ed25519 import verify_signature
 from .errors import (
     AnchoringError,
@@ -154,6 +154,7 @@ __all__ = [
     "Signer",
     "SigningFailed",
     "SplitView",
+    "Standing",
     "Step",
     "Stream",
     "StreamingTransport",

@@ -11,11 +11,15 @@ from ._bundle_leaves import (
     fail_unless,
     judge_order,
     judge_trust_root_leaf,
+    origin_of,
     prove_range,
     prove_single,
     signatures_in,
+    tree_of,
 )
-from ._bundle_result import BUNDLE_CHECKS, Completeness
+from ._bundle_result import BUNDLE_CHECKS, Completeness, Standing
+from ._bundle_standing import standing_of
+from ._bundle_state import ProvedState, judge_newest_claims, judge_values, prove_state
 from ._bundle_stated import DerivedTrace, stated_difference
 from ._bundle_text import Bundle
 from ._bytes import ZERO_32, sha256, utf8
@@ -57,6 +61,7 @@ class _Trace:
     at_action: Authority
     now: Authority
     is_suspect: bool
+    standing: Optional[Standing]
     delegation: Tuple[bytes, ...]
     revocations: Tuple[bytes, ...]
 
@@ -72,6 +77,7 @@ class Progress:
     event_hash: Optional[bytes]
     chain: Optional[TrustRootChain] = None
     checkpoints: List[CheckpointVerification] = field(default_factory=list)
+    state: Optional[ProvedState] = None
     singles: List[ProvedLeaf] = field(default_factory=list)
     in_order: List[ProvedLeaf] = field(default_factory=list)
     by_id: Dict[bytes, ProvedLeaf] = field(default_factory=dict)
@@ -89,6 +95,13 @@ class Progress:
 
     def subject(self) -> ProvedLeaf:
         return self.by_id[self.bundle.subject]
+
+    def superseded(self) -> List[int]:
+        """Versions that a checkpoint or the state head needed instead of the newest."""
+        versions = [each.superseded_trust_root for each in self.checkpoints]
+        if self.state is not None and self.state.version != self.held().newest.version:
+            versions.append(self.state.version)
+        return [version for version in versions if version is not None]
 
 
 def _thk(document: str) -> Optional[bytes]:
@@ -139,9 +152,30 @@ def _check_checkpoints(progress: Progress) -> str:
     return f"{len(origins)} trees, each cosigned by a quorum"
 
 
+def _check_state(progress: Progress) -> str:
+    """A quorum has signed the head, it is not older than the position of now, and the records are in its tree."""
+    state, at = progress.bundle.state, progress.bundle.as_of
+    if state is None:
+        return "there is no state head"
+    proved = prove_state(state, progress.held())
+    newest = proved.head.next_sequence - 1
+    fail_unless(newest >= at.sequence, f"as_of is sequence {at.sequence}, the state head ends at {newest}")
+    progress.state = proved
+    progress.singles += proved.leaves
+    return f"{len(proved.leaves)} records are in the state after sequence {newest}, which a quorum has signed"
+
+
 def _check_leaves(progress: Progress) -> str:
     for place, part in enumerate(progress.bundle.leaves):
-        progress.singles.append(prove_single(part, progress.checkpoints[part.checkpoint], f"leaf {place}"))
+        where = f"leaf {place}"
+        if part.checkpoint is not None:
+            tree = tree_of(progress.checkpoints[part.checkpoint])
+        else:
+            found = None if progress.state is None else progress.state.trees.get(origin_of(part, where))
+            if found is None:
+                raise BundleFailure(f"{where}: there is no tree of its origin")
+            tree = found
+        progress.singles.append(prove_single(part, tree, where))
     return f"{len(progress.singles)} leaves lead to their roots"
 
 
@@ -151,7 +185,7 @@ def _check_ranges(progress: Progress) -> str:
     for place, part in enumerate(progress.bundle.ranges):
         fail_unless(part.checkpoint not in seen, f"range {place} is a second one of its checkpoint")
         seen.add(part.checkpoint)
-        found += prove_range(part, progress.checkpoints[part.checkpoint], f"range {place}")
+        found += prove_range(part, tree_of(progress.checkpoints[part.checkpoint]), f"range {place}")
     progress.in_order = sorted(found, key=lambda proved: proved.leaf.sequence)
     progress.by_id = {proved.anchor_id: proved for proved in found}
     return f"{len(found) - len(progress.singles)} leaves in {len(seen)} ranges make their roots"
@@ -233,6 +267,8 @@ def _completeness(progress: Progress) -> Optional[Completeness]:
     if not named:
         return None
     after = min(named)
+    if progress.state is not None:
+        return Completeness(after, progress.state.head.next_sequence - 1)
     if any(proved.is_lost for proved in progress.in_order if proved.leaf.sequence in named):
         return Completeness(after, after)
     to = after
@@ -246,8 +282,11 @@ def _check_records(progress: Progress) -> str:
     judge_order(progress.in_order)
     for proved in progress.in_order:
         judge_trust_root_leaf(proved.leaf, progress.held())
-    for proved in progress.in_order:
-        progress.book.add(proved.leaf, proved.anchor_id)
+    if progress.state is not None:
+        progress.book = progress.state.book
+    else:
+        for proved in progress.in_order:
+            progress.book.add(proved.leaf, proved.anchor_id)
     book = progress.book
     iris, grant = _subjects(progress)
     progress.iris = None if iris is None else book.claims.get(iris.leaf.sequence)
@@ -256,6 +295,9 @@ def _check_records(progress: Progress) -> str:
     if progress.iris is not None:
         sequences.add(progress.iris.sequence)
     progress.claims = [book.claims[sequence] for sequence in sorted(sequences)]
+    if progress.state is not None:
+        leaf = progress.subject().leaf
+        judge_newest_claims(progress.claims, book, (Position(leaf.sequence, leaf.accepted_ms), progress.bundle.as_of))
     progress.complete = _completeness(progress)
     return f"{len(progress.claims)} claims and {len(progress.links)} grants are named"
 
@@ -265,28 +307,47 @@ def _check_endings(progress: Progress, ending: str) -> str:
     if progress.complete is None:
         return "no claim or grant is named"
     after, to = progress.complete.after, progress.complete.to
+    if progress.state is not None:
+        return f"no {ending} is missing: the state after sequence {to} has every one"
     if to < sequence:
         said = f"that no {ending} is missing is as stated by the service at sequence {sequence}"
         raise _Unproved(f"{said}: the leaf of sequence {to + 1} is not here")
     return f"no {ending} is missing: every leaf from sequence {after} to {sequence} is here"
 
 
+def _positions(progress: Progress) -> List[Position]:
+    """Positions of leaves, ascending by sequence, and that of the state head."""
+    positions = [Position(proved.leaf.sequence, proved.leaf.accepted_ms) for proved in progress.in_order]
+    if progress.state is None:
+        return positions
+    head = progress.state.head
+    newest = Position(head.next_sequence - 1, head.last_accepted_ms)
+    return [*(each for each in positions if each.sequence < newest.sequence), newest]
+
+
+def _is_before_stamp(progress: Progress) -> bool:
+    """The state head says that no later leaf has a time below its own."""
+    at, state = progress.bundle.as_of, progress.state
+    return state is not None and state.head.next_sequence == at.sequence + 1 and at.time_ms < state.head.stamp_ms
+
+
 def _check_window(progress: Progress) -> str:
     """Whether the position is one. A later time than that of the next leaf would hide what had happened by then."""
     at = progress.bundle.as_of
-    earlier = [proved.leaf for proved in progress.in_order if proved.leaf.sequence <= at.sequence]
-    later = [proved.leaf for proved in progress.in_order if proved.leaf.sequence > at.sequence]
+    positions = _positions(progress)
+    earlier = [each for each in positions if each.sequence <= at.sequence]
+    later = [each for each in positions if each.sequence > at.sequence]
     last = earlier[-1]
-    fail_unless(last.accepted_ms <= at.time_ms, f"as_of is {at.time_ms} ms, sequence {last.sequence} is younger")
+    fail_unless(last.time_ms <= at.time_ms, f"as_of is {at.time_ms} ms, sequence {last.sequence} is younger")
     is_there = last.sequence == at.sequence
-    is_exact = is_there and last.accepted_ms == at.time_ms
+    is_exact = is_there and last.time_ms == at.time_ms
     # Leaves of one entry have one time: a leaf that is not here may have that of the next.
-    latest_ms = None if not later else later[0].accepted_ms - (1 if is_there else 0)
+    latest_ms = None if not later else later[0].time_ms - (1 if is_there else 0)
     fail_unless(is_exact or latest_ms is None or at.time_ms <= latest_ms, f"by {at.time_ms} ms more had happened")
     if progress.complete is None:
         return "nothing that is named has a window"
     is_next_here = bool(later) and later[0].sequence == at.sequence + 1
-    if not (is_exact or (is_there and is_next_here)):
+    if not (is_exact or (is_there and is_next_here) or _is_before_stamp(progress)):
         raise _Unproved(f"that sequence {at.sequence} was the newest at {at.time_ms} ms is as stated by the service")
     return f"judged as of sequence {at.sequence} at {at.time_ms} ms"
 
@@ -299,6 +360,8 @@ def _judge_rules(progress: Progress) -> None:
     for sequence, lineage in progress.book.usurpers:
         is_apart = lineage not in lineages or sequence > progress.bundle.as_of.sequence
         fail_unless(is_apart, f"the claim of sequence {sequence} continues one of another issuer")
+    if progress.state is not None:
+        judge_values(progress.iris, progress.links, progress.bundle.as_of, progress.book, progress.in_order)
     for link in progress.links:
         broken = rule_broken_by(link, progress.book)
         fail_unless(broken is None, broken or "")
@@ -338,7 +401,8 @@ def _check_authority(progress: Progress) -> str:
     is_suspect = any(0 < each.suspect_since <= leaf.accepted_ms for each in revocations)
     delegation = tuple(link.anchor_id for link in progress.links)
     is_proven = is_actor_proven(leaf, progress.iris)
-    progress.trace = _Trace(is_proven, at_action, as_of, is_suspect, delegation, ids)
+    standing = standing_of(leaf, progress.iris, progress.links, now, progress.book)
+    progress.trace = _Trace(is_proven, at_action, as_of, is_suspect, standing, delegation, ids)
     return f"at action: {at_action.verdict}; as of sequence {now.sequence}: {as_of.verdict}"
 
 
@@ -368,6 +432,7 @@ def _check_stated(progress: Progress) -> str:
 _CHECKS: Dict[str, Callable[[Progress], str]] = {
     "trust_roots": _check_trust_roots,
     "checkpoints": _check_checkpoints,
+    "state": _check_state,
     "leaves": _check_leaves,
     "ranges": _check_ranges,
     "subject": _check_subject,

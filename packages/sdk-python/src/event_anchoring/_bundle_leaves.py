@@ -42,6 +42,22 @@ def fail_unless(condition: bool, detail: str) -> None:
 
 
 @dataclass(frozen=True)
+class CertifiedTree:
+    """A tree of leaves, as a checkpoint or a state head gives it. `status` is that of its origin."""
+
+    origin_fingerprint: bytes
+    status: str
+    tree_size: int
+    root_hash: bytes
+
+
+def tree_of(checkpoint: CheckpointVerification) -> CertifiedTree:
+    """The tree of a checkpoint that was verified."""
+    of = checkpoint.checkpoint
+    return CertifiedTree(checkpoint.origin_fingerprint, checkpoint.origin_status, of.tree_size, of.root_hash)
+
+
+@dataclass(frozen=True)
 class ProvedLeaf:
     """A leaf that is in a certified tree."""
 
@@ -50,26 +66,33 @@ class ProvedLeaf:
     is_lost: bool
 
 
-def _read_leaf(encoded: bytes, of: CheckpointVerification, where: str) -> ProvedLeaf:
+def _read_leaf(encoded: bytes, of: CertifiedTree, where: str) -> ProvedLeaf:
     try:
         leaf = decode_leaf(encoded)
     except VerificationError as error:
         raise BundleFailure(f"{where} is no leaf: {error}") from error
     is_own = leaf.origin_fingerprint == of.origin_fingerprint
     fail_unless(is_own, f"{where} is of another origin than its checkpoint")
-    return ProvedLeaf(leaf, anchor_id_of(encoded), of.origin_status == "lost")
+    return ProvedLeaf(leaf, anchor_id_of(encoded), of.status == "lost")
 
 
-def prove_single(part: BundleLeaf, of: CheckpointVerification, where: str) -> ProvedLeaf:
+def origin_of(part: BundleLeaf, where: str) -> bytes:
+    """Whose leaf it says that it is."""
+    try:
+        return decode_leaf(part.leaf).origin_fingerprint
+    except VerificationError as error:
+        raise BundleFailure(f"{where} is no leaf: {error}") from error
+
+
+def prove_single(part: BundleLeaf, of: CertifiedTree, where: str) -> ProvedLeaf:
     proved = _read_leaf(part.leaf, of, where)
-    size, root = of.checkpoint.tree_size, of.checkpoint.root_hash
-    is_in = is_included(proved.anchor_id, proved.leaf.depth, size, part.inclusion, root)
-    fail_unless(is_in, f"{where}: the path does not lead to the root of its checkpoint")
+    is_in = is_included(proved.anchor_id, proved.leaf.depth, of.tree_size, part.inclusion, of.root_hash)
+    fail_unless(is_in, f"{where}: the path does not lead to the root of its tree")
     return proved
 
 
-def prove_range(part: BundleRange, of: CheckpointVerification, where: str) -> List[ProvedLeaf]:
-    size = of.checkpoint.tree_size
+def prove_range(part: BundleRange, of: CertifiedTree, where: str) -> List[ProvedLeaf]:
+    size = of.tree_size
     is_whole = len(part.leaves) > 0 and part.start + len(part.leaves) == size
     fail_unless(is_whole, f"{where} has {len(part.leaves)} leaves from depth {part.start} on, of {size}")
     is_frontier = len(part.frontier) == bin(part.start).count("1")
@@ -81,7 +104,7 @@ def prove_range(part: BundleRange, of: CheckpointVerification, where: str) -> Li
         fail_unless(proved.leaf.depth == part.start + place, f"{where}, leaf {place} has another depth")
         frontier.append(proved.anchor_id)
         found.append(proved)
-    fail_unless(frontier.root() == of.checkpoint.root_hash, f"{where} does not make the root of its checkpoint")
+    fail_unless(frontier.root() == of.root_hash, f"{where} does not make the root of its checkpoint")
     return found
 
 

@@ -13,6 +13,7 @@ from .leaf import Leaf
 BUNDLE_CHECKS: Tuple[str, ...] = (
     "trust_roots",
     "checkpoints",
+    "state",
     "leaves",
     "ranges",
     "subject",
@@ -28,10 +29,22 @@ BUNDLE_CHECKS: Tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Completeness:
-    """Every leaf of a sequence above `after`, up to `to`, is in the bundle: no ending can be missing among them."""
+    """Every leaf of a sequence above `after`, up to `to`, is in the bundle, or in what its state head says.
+
+    So no ending can be missing among them.
+    """
 
     after: int
     to: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether a claim or a grant is in force: its state, and why it is not, at most 100 reasons."""
+
+    state: str
+    in_force: bool
+    reasons: Tuple[Reason, ...]
 
 
 @dataclass(frozen=True)
@@ -51,12 +64,13 @@ class BundleVerification:
         leaf: the leaf of the subject.
         reasons_at_action, reasons_now: why a verdict is not true.
         suspect: a revocation in view has a `suspect_since` that is not after the act.
+        standing: of a claim or a grant, whether it is in force at `as_of`; else None.
         delegation: anchor ids of the grants, from the one that the event names to the root.
         revocations: anchor ids of those in view, ascending by sequence.
         complete: how far no ending can be missing; None: nothing that is named can end. If `to` is not below the
             subject's sequence, the verdict at the action is proved, whatever the outcome.
         trust_root_version: the newest version that was judged by.
-        superseded_trust_root: the oldest version that a checkpoint needed instead of it; None: none did.
+        superseded_trust_root: the oldest version that a checkpoint or the state head needed instead; None: none did.
     """
 
     outcome: str
@@ -70,6 +84,7 @@ class BundleVerification:
     reasons_at_action: Tuple[Reason, ...] = ()
     reasons_now: Tuple[Reason, ...] = ()
     suspect: bool = False
+    standing: Optional[Standing] = None
     delegation: Tuple[bytes, ...] = ()
     revocations: Tuple[bytes, ...] = ()
     complete: Optional[Completeness] = None

@@ -18,6 +18,7 @@ TRUST_ROOTS_MAX = 1_000
 CHECKPOINTS_MAX = 1_024
 HASHES_MAX = 53
 DEPTH_MAX = 32
+LEVEL_MAX = 256
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T")
@@ -25,10 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BundleLeaf:
-    """One leaf with its own proof. `checkpoint` is a place among the checkpoints."""
+    """One leaf with its own proof. `checkpoint` is a place among the checkpoints; None: the state head has its tree."""
 
     leaf: bytes
-    checkpoint: int
+    checkpoint: Optional[int]
     inclusion: Tuple[bytes, ...]
 
 
@@ -43,6 +44,24 @@ class BundleRange:
 
 
 @dataclass(frozen=True)
+class StatedRecord:
+    """A claim or a grant with its value in the state tree, and how many halves lie between the root and it."""
+
+    leaf: bytes
+    value: bytes
+    level: int
+
+
+@dataclass(frozen=True)
+class BundleState:
+    """A state head, records that are in its tree, and the other halves of their paths."""
+
+    head: str
+    records: Tuple[StatedRecord, ...]
+    siblings: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
 class Bundle:
     """A parsed bundle: everything that a trace needs. `stated` is the service's own answer, unsigned."""
 
@@ -53,6 +72,7 @@ class Bundle:
     leaves: Tuple[BundleLeaf, ...]
     ranges: Tuple[BundleRange, ...]
     stated: Optional[Mapping[str, object]]
+    state: Optional[BundleState] = None
 
 
 def _refuse(code: str, message: str) -> NoReturn:
@@ -148,7 +168,7 @@ def _leaf(value: object, where: str) -> BundleLeaf:
     members = _members(value, ("leaf", "checkpoint", "inclusion"), where)
     return BundleLeaf(
         _base64(members["leaf"], f"{where}.leaf"),
-        _integer(members["checkpoint"], f"{where}.checkpoint"),
+        None if members["checkpoint"] is None else _integer(members["checkpoint"], f"{where}.checkpoint"),
         _list(members["inclusion"], f"{where}.inclusion", HASHES_MAX, _hash),
     )
 
@@ -160,6 +180,28 @@ def _range(value: object, where: str) -> BundleRange:
         _integer(members["from"], f"{where}.from"),
         _list(members["frontier"], f"{where}.frontier", HASHES_MAX, _hash),
         _list(members["leaves"], f"{where}.leaves", LEAVES_MAX, _base64),
+    )
+
+
+def _record(value: object, where: str) -> StatedRecord:
+    members = _members(value, ("leaf", "value", "level"), where)
+    level = _integer(members["level"], f"{where}.level")
+    if level > LEVEL_MAX:
+        _refuse("bundle_malformed", f"{where}.level is above {LEVEL_MAX}")
+    return StatedRecord(_base64(members["leaf"], f"{where}.leaf"), _base64(members["value"], f"{where}.value"), level)
+
+
+def _state(value: object) -> Optional[BundleState]:
+    if value is None:
+        return None
+    members = _members(value, ("head", "records", "siblings"), "state")
+    siblings = _base64(members["siblings"], "state.siblings")
+    if len(siblings) % 32 != 0:
+        _refuse("bundle_malformed", f"state.siblings has {len(siblings)} bytes, which are no hashes")
+    return BundleState(
+        _text(members["head"], "state.head"),
+        _list(members["records"], "state.records", LEAVES_MAX, _record),
+        tuple(siblings[at : at + 32] for at in range(0, len(siblings), 32)),
     )
 
 
@@ -184,11 +226,14 @@ def _is_too_large(text: str) -> bool:
 
 
 def _check_parts(bundle: Bundle) -> None:
-    count = len(bundle.leaves) + sum(len(each.leaves) for each in bundle.ranges)
+    records = 0 if bundle.state is None else len(bundle.state.records)
+    count = len(bundle.leaves) + records + sum(len(each.leaves) for each in bundle.ranges)
     if count > LEAVES_MAX:
         _refuse("bundle_too_large", f"{count} leaves, at most {LEAVES_MAX}")
+    if bundle.state is not None and (bundle.checkpoints or bundle.ranges):
+        _refuse("bundle_malformed", "a state head takes the place of checkpoints and ranges, and they are here")
     places = [*(leaf.checkpoint for leaf in bundle.leaves), *(each.checkpoint for each in bundle.ranges)]
-    if any(place >= len(bundle.checkpoints) for place in places):
+    if any(bundle.state is None if place is None else place >= len(bundle.checkpoints) for place in places):
         _refuse("bundle_malformed", "a part names no checkpoint")
 
 
@@ -212,8 +257,9 @@ def parse_bundle(text: Union[str, bytes]) -> Bundle:
         _refuse("bundle_malformed", "the bundle is no object")
     if parsed.get("format") != BUNDLE_FORMAT:
         _refuse("bundle_format_unknown", f"its format is not {BUNDLE_FORMAT}")
-    names = ("format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "stated")
-    members = _members(parsed, names, "the bundle")
+    names = ("format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "state", "stated")
+    # A state head is the only member that may be missing.
+    members = _members({"state": None, **parsed}, names, "the bundle")
     as_of = _members(members["as_of"], ("sequence", "time_ms"), "as_of")
     bundle = Bundle(
         subject=_subject(members["subject"]),
@@ -223,6 +269,7 @@ def parse_bundle(text: Union[str, bytes]) -> Bundle:
         leaves=_list(members["leaves"], "leaves", LEAVES_MAX, _leaf),
         ranges=_list(members["ranges"], "ranges", CHECKPOINTS_MAX, _range),
         stated=_stated(members["stated"]),
+        state=_state(members["state"]),
     )
     _check_parts(bundle)
     return bundle

@@ -37,7 +37,10 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class GrantRecord:
-    """One grant. The claims and the parent are named by their sequences; bounds are the effective ones."""
+    """One grant. The claims and the parent are named by their sequences; bounds are the effective ones.
+
+    `stated_links` counts the grants from the root to this one where a state head says so.
+    """
 
     anchor_id: bytes
     sequence: int
@@ -52,6 +55,7 @@ class GrantRecord:
     is_orphan: bool = False
     superseded_at: Optional[int] = None
     revoked_at: Optional[int] = None
+    stated_links: Optional[int] = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Optional, Tuple, Union
 
 from ._bundle_checks import Progress, make_checks
-from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness
+from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness, Standing
 from ._bundle_text import Bundle, parse_bundle
 from ._inputs import Bytes32, bytes32
 from .errors import InvalidInput, VerificationError
@@ -47,7 +47,7 @@ def inspect_bundle(
         event_hash=None if event_hash is None else bytes32("event_hash", event_hash),
     )
     checks, failed = make_checks(progress)
-    superseded = [each.superseded_trust_root for each in progress.checkpoints if each.superseded_trust_root is not None]
+    superseded = progress.superseded()
     result = BundleVerification(
         outcome="invalid",
         actor_proven=False,
@@ -74,6 +74,7 @@ def inspect_bundle(
         reasons_at_action=trace.at_action.reasons,
         reasons_now=trace.now.reasons,
         suspect=trace.is_suspect,
+        standing=trace.standing,
         delegation=trace.delegation,
         revocations=trace.revocations,
         complete=progress.complete,
@@ -122,6 +123,7 @@ __all__ = [
     "Bundle",
     "BundleVerification",
     "Completeness",
+    "Standing",
     "inspect_bundle",
     "parse_bundle",
     "verify_bundle",
