@@ -54,6 +54,17 @@ CREATE TABLE node.raft_log (
 -- Commands are hashes and keys: trying to compress them costs milliseconds per entry and gains nothing.
 ALTER TABLE node.raft_log ALTER COLUMN payload SET STORAGE EXTERNAL;
 
+-- Heads that witnesses have cosigned: of each origin the newest with enough of them, and one newer with fewer. Each row
+-- is verified when it is loaded; without it, a witness is asked again.
+CREATE TABLE node.witnessed_heads (
+  origin_fingerprint bytea  NOT NULL CHECK (octet_length(origin_fingerprint) = 32),
+  tree_size          bigint NOT NULL,
+  root_hash          bytea  NOT NULL CHECK (octet_length(root_hash) = 32),
+  cosignatures       bytea  NOT NULL,  -- of the nodes, as in state.certificates
+  witness_lines      bytea  NOT NULL,  -- of the witnesses, in the same form
+  PRIMARY KEY (origin_fingerprint, tree_size)
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+
 -- How far the log is applied, and what that has led to. Updated by every entry, in the statement of its writes.
 CREATE TABLE state.ledger (
   only_row         boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -47,3 +47,5 @@ export type { AskedHead, ScannedBackup } from "./backup/scan-backup.ts";
 export { restoreBackup } from "./backup/restore-backup.ts";
 export type { RestoreBackupOptions } from "./backup/restore-backup.ts";
 export type { Restoration } from "./tables/restoration.ts";
+export { WitnessedHeadStore } from "./witnessed/witnessed-head-store.ts";
+export type { LoadedWitnessedHeads, StoredWitnessLine, StoredWitnessedHead } from "./tables/witnessed-heads.ts";
