@@ -36,10 +36,20 @@ export {
   GROUP_TRACES_MAX,
   LINES_MAX,
   SEQUENCE_BYTES,
+  WITNESSED_HEADS_MAX,
   decodePeerFrame,
   encodePeerFrame,
 } from "./peer-frames.ts";
-export type { GroupTrace, HeadLine, Lane, PeerCosignature, PeerFrame, StateSignature } from "./peer-frames.ts";
+export type {
+  GroupTrace,
+  HeadLine,
+  Lane,
+  PeerCosignature,
+  PeerFrame,
+  StateSignature,
+  WitnessLine,
+  WitnessedHead,
+} from "./peer-frames.ts";
 export { progressSignedBytes } from "./own-word.ts";
 export type { OwnWord, Progress, SignedProgress } from "./own-word.ts";
 export type { CallContext, TraceContext } from "./call-context.ts";

@@ -8,7 +8,7 @@
 import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
-import type { GroupId } from "@event-anchoring/ledger";
+import type { Certificate, Cosignature, GroupId } from "@event-anchoring/ledger";
 import { readTraceContext, writeTraceContext } from "./call-context.ts";
 import type { TraceContext } from "./call-context.ts";
 import {
@@ -46,6 +46,10 @@ export const LINES_MAX = 256;
 const GROUPS_MAX = 8192;
 const STATE_SIGNATURES_MAX = 64;
 const GROUP_ID_BYTES = 24;
+/** Two heads of each of some origins; a sender with more sends several frames. */
+export const WITNESSED_HEADS_MAX = 64;
+/** Lines of one kind over one head: as many as a note has. */
+const HEAD_LINES_MAX = 64;
 /** Traced writes named with one frame of proposals; any others in it are not traced. */
 export const GROUP_TRACES_MAX = 64;
 
@@ -82,6 +86,20 @@ export interface StateSignature {
   readonly textHash: Uint8Array;
   /** 64 bytes over stateHeadMessage. */
   readonly signature: Uint8Array;
+}
+
+/** What a witness has signed about a head. */
+export interface WitnessLine {
+  /** Its name in the trust root. */
+  readonly witness: string;
+  /** Unix seconds, as signed. */
+  readonly timeS: number;
+  readonly signature: Uint8Array;
+}
+
+/** A certified head with lines of witnesses. */
+export interface WitnessedHead extends Certificate {
+  readonly lines: readonly WitnessLine[];
 }
 
 /** A traced write among the proposal groups of its frame. */
@@ -126,6 +144,8 @@ export type PeerFrame =
       readonly appliedIndex: RaftIndex;
       readonly monotonicMs: number;
     }
+  /** What witnesses have cosigned: from the leader when it gets a line, and from any node when a peer connects. */
+  | { readonly type: "witnessed"; readonly heads: readonly WitnessedHead[] }
   /** The leader's span of an entry that holds traced writes, so that each node's spans of it are of the same trace. */
   | { readonly type: "entry_trace"; readonly index: RaftIndex; readonly term: Term; readonly context: TraceContext };
 
@@ -139,6 +159,7 @@ const FRAME = {
   lines: 7,
   progress: 8,
   state_signatures: 9,
+  witnessed: 10,
 } as const;
 
 /** @throws RangeError if a value is out of its range */
@@ -173,6 +194,9 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
       break;
     case "clock":
       writer.u64(frame.wallMs).u64(frame.appliedIndex).u64(frame.monotonicMs);
+      break;
+    case "witnessed":
+      writeList(writer, frame.heads, (head) => writeWitnessedHead(writer, head));
       break;
     case "entry_trace":
       writer.u64(frame.index).u64(frame.term);
@@ -232,6 +256,8 @@ function readFrame(reader: ByteReader): PeerFrame {
     }
     case FRAME.clock:
       return { type: "clock", wallMs: reader.u64(), appliedIndex: reader.u64(), monotonicMs: reader.u64() };
+    case FRAME.witnessed:
+      return { type: "witnessed", heads: readList(reader, WITNESSED_HEADS_MAX, () => readWitnessedHead(reader)) };
     case FRAME.entry_trace:
       return { type: "entry_trace", index: reader.u64(), term: reader.u64(), context: readTraceContext(reader) };
     default:
@@ -298,4 +324,29 @@ function writeStateSignature(writer: ByteWriter, item: StateSignature): void {
 
 function readStateSignature(reader: ByteReader): StateSignature {
   return { raftIndex: reader.u64(), textHash: reader.bytes(32), signature: reader.bytes(64) };
+}
+
+function writeWitnessedHead(writer: ByteWriter, head: WitnessedHead): void {
+  writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32);
+  const write = (name: string, { timeS, signature }: Pick<Cosignature, "timeS" | "signature">): void => {
+    writeNodeId(writer, name);
+    writer.u64(timeS).bytes(signature, 64);
+  };
+  writeList(writer, head.cosignatures, (cosignature) => write(cosignature.nodeId, cosignature));
+  writeList(writer, head.lines, (line) => write(line.witness, line));
+}
+
+function readWitnessedHead(reader: ByteReader): WitnessedHead {
+  const originFingerprint = toOriginFingerprint(reader.bytes(32));
+  const treeSize = reader.u64();
+  const rootHash = reader.bytes(32);
+  const read = (): Cosignature => ({
+    nodeId: readNodeId(reader),
+    timeS: reader.u64(),
+    signature: reader.bytes(64),
+  });
+  const cosignatures = readList(reader, HEAD_LINES_MAX, read);
+  // A witness's name is of the same form as a node id.
+  const lines = readList(reader, HEAD_LINES_MAX, read).map(({ nodeId, ...line }) => ({ witness: nodeId, ...line }));
+  return { originFingerprint, treeSize, rootHash, cosignatures, lines };
 }

@@ -376,6 +376,18 @@ export const peerFrames: readonly PeerFrame[] = [
   },
   { type: "cosignatures", items: [], asks: true },
   { type: "progress", progress },
+  {
+    type: "witnessed",
+    heads: [
+      {
+        originFingerprint: origin,
+        treeSize: 5,
+        rootHash: hash("root"),
+        cosignatures: [{ nodeId: "a", timeS: 1_790_000_000, signature: new Uint8Array(64).fill(9) }],
+        lines: [{ witness: "w-1", timeS: 1_790_000_001, signature: new Uint8Array(64).fill(8) }],
+      },
+    ],
+  },
   { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000, traces: [] },
   {
     type: "proposals",

@@ -15,6 +15,13 @@ export { raftIdKey } from "./promises/promises.ts";
 export { membershipContext } from "./membership/members.ts";
 export type { StopReason } from "./session/how-a-life-ends.ts";
 export { openStorage } from "./process/open-storage.ts";
-export type { IdentityStorage, LedgerStorage, OpenStorage, RaftLogStorage } from "./ports/storage.ts";
+export type {
+  IdentityStorage,
+  LedgerStorage,
+  OpenStorage,
+  RaftLogStorage,
+  WitnessedHeadStorage,
+} from "./ports/storage.ts";
+export type { WitnessAnswer, WitnessTransport } from "./witnessing/witness-transport.ts";
 export type { CallAnswer, CallOptions, PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
 export { PeerCallError } from "./transport/network-types.ts";

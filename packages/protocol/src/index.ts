@@ -112,7 +112,7 @@ export type { TreeGrowth } from "./recent-tree.ts";
 export { TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify, passesEd25519Prefilter } from "./ed25519.ts";
 export { nobleCrypto } from "./noble-crypto.ts";
-export { NoteError, VKEY_TYPE } from "./note.ts";
+export { NOTE_SIGNATURES_MAX, NoteError, VKEY_TYPE } from "./note.ts";
 export {
   equalVkeys,
   formatNote,

@@ -19,3 +19,4 @@ export { QuietCluster } from "./quiet/quiet-cluster.ts";
 export type { QuietMachine } from "./quiet/quiet-machine.ts";
 export { QuietTime } from "./quiet/quiet-time.ts";
 export { liveBesideALiar } from "./liar/liar-life.ts";
+export { SimulatedWitness } from "./witnesses/simulated-witness.ts";

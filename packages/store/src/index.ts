@@ -48,4 +48,4 @@ export { restoreBackup } from "./backup/restore-backup.ts";
 export type { RestoreBackupOptions } from "./backup/restore-backup.ts";
 export type { Restoration } from "./tables/restoration.ts";
 export { WitnessedHeadStore } from "./witnessed/witnessed-head-store.ts";
-export type { LoadedWitnessedHeads, StoredWitnessLine, StoredWitnessedHead } from "./tables/witnessed-heads.ts";
+export type { LoadedWitnessedHeads, StoredWitnessedHead } from "./tables/witnessed-heads.ts";

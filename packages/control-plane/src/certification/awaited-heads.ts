@@ -4,7 +4,8 @@ import type { Clock } from "@event-anchoring/telemetry";
 import type { TableLane } from "../raft/table-lane.ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
 import type { Comparison } from "./comparison.ts";
-import { type ReadAnswer, shownCertificate } from "./linearizable-reads.ts";
+import type { ReadAnswer } from "./linearizable-reads.ts";
+import { shownCertificate } from "./shown-certificate.ts";
 
 export interface HeadRequest {
   readonly origin: OriginFingerprint;

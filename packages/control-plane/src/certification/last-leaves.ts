@@ -2,7 +2,7 @@ import type { LatestAnchor, LatestClientEvent } from "@event-anchoring/control-c
 import type { EntryWrites, LeafWrite, LedgerState } from "@event-anchoring/ledger";
 import { type AnchorId, LEAF_KIND, type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { HeldCertificate } from "./certifier.ts";
-import { shownCertificate } from "./linearizable-reads.ts";
+import { shownCertificate } from "./shown-certificate.ts";
 
 /** Sizes of each origin that wait for a certificate and are remembered; the oldest go first. */
 const SIZES_MAX = 64;
@@ -25,10 +25,7 @@ export class LastLeaves {
   /** By origin, then by size, ascending. */
   readonly #origins = new Map<string, Map<number, LastLeaf>>();
   /** By origin, the anchor given last: the same object as long as it is true. */
-  readonly #given = new Map<
-    string,
-    { readonly held: HeldCertificate; readonly last: LastLeaf; readonly latest: LatestAnchor }
-  >();
+  readonly #given = new Map<string, { readonly last: LastLeaf; readonly latest: LatestAnchor }>();
 
   /** @param heldOf the newest certificate of an origin: what it covers and does not show is forgotten */
   constructor(state: LedgerState, heldOf: (origin: OriginFingerprint) => HeldCertificate | null) {
@@ -53,13 +50,14 @@ export class LastLeaves {
     const tree = this.#state.origins.get(key)?.tree;
     if (last === undefined || tree === undefined || hasState(last.leaf)) return null;
     const given = this.#given.get(key);
-    if (given?.held === held && given.last === last) return given.latest;
+    const certificate = shownCertificate(held);
+    if (given?.latest.certificate === certificate && given.last === last) return given.latest;
     const { depth, bytes, anchorId } = last.leaf;
     if (depth < tree.base) return null;
     const path = tree.prove(depth, held.treeSize);
     const { clientEvent } = last;
-    const latest = { certificate: shownCertificate(held), path, leaf: bytes, anchorId, clientEvent };
-    this.#given.set(key, { held, last, latest });
+    const latest = { certificate, path, leaf: bytes, anchorId, clientEvent };
+    this.#given.set(key, { last, latest });
     return latest;
   }
 

@@ -1,10 +1,11 @@
 import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
-import type { LatestAnchor, LocalResponse, ShownCertificate } from "@event-anchoring/control-contract";
+import type { LatestAnchor, LocalResponse } from "@event-anchoring/control-contract";
 import type { LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
 import { originContradicted } from "./comparison.ts";
+import { shownCertificate } from "./shown-certificate.ts";
 import type { Clock } from "@event-anchoring/telemetry";
 import type { ReadRounds } from "../raft/read-rounds.ts";
 import type { TableLane } from "../raft/table-lane.ts";
@@ -191,24 +192,6 @@ export class LinearizableReads {
     this.#open.delete(open);
     open.respond(answer);
   }
-}
-
-const SHOWN = new WeakMap<HeldCertificate, ShownCertificate>();
-
-/** A held certificate as the api process sees it: always the same object, which the local link sends once. */
-export function shownCertificate(held: HeldCertificate): ShownCertificate {
-  const known = SHOWN.get(held);
-  if (known !== undefined) return known;
-  const shown = {
-    originFingerprint: held.originFingerprint,
-    treeSize: held.treeSize,
-    rootHash: held.rootHash,
-    certifiedAtS: held.certifiedAtS,
-    checkpoint: held.checkpoint(),
-    trustRootVersion: held.trustRootVersion,
-  };
-  SHOWN.set(held, shown);
-  return shown;
 }
 
 function isAmong(origin: OriginFingerprint, origins: readonly OriginFingerprint[]): boolean {

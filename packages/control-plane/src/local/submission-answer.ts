@@ -3,7 +3,7 @@ import type { LocalResponse, SubmittedRecord, SubmittedOutcome } from "@event-an
 import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Certifier } from "../certification/certifier.ts";
-import { shownCertificate } from "../certification/linearizable-reads.ts";
+import { shownCertificate } from "../certification/shown-certificate.ts";
 import type { SubmissionResult } from "../proposals/proposals.ts";
 
 export interface AnswerView {

@@ -8,6 +8,7 @@ import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
 import type { SessionView } from "../session/view.ts";
 import { PEER_OFFENCES } from "../session/peer-offences.ts";
+import { witnessMetrics } from "./witness-metrics.ts";
 
 /** What is measured of this process and not of its node. */
 export interface ProcessMeasures {
@@ -67,6 +68,7 @@ export function createMetrics(
   countMetrics(node, registry);
   transportMetrics(node, registry);
   offenceMetrics(node, registry);
+  witnessMetrics(node, registry);
   if (node.scrub !== null) scrubMetrics(node.scrub, registry);
   return registry;
 }

@@ -9,6 +9,7 @@ import type { OpenScrub } from "../scrub/scrub.ts";
 import type { OpenStateHold } from "../session/signed-states.ts";
 import type { OpenExport } from "../snapshots/snapshot-exporter.ts";
 import type { PeerNetwork, PeerNetworkOptions } from "../transport/network-types.ts";
+import type { WitnessTransport } from "../witnessing/witness-transport.ts";
 
 /**
  * What a node finds on the machine it runs on: database, promise volume, network, engine. In a simulator all of it is
@@ -22,6 +23,7 @@ export interface Machine {
   /** @throws StoreError */
   openStorage(onLost: (cause: Error) => void): Promise<OpenStorage>;
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
+  readonly witnessTransport: WitnessTransport;
   loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
   /** A connection that can pin the tables as they are. @throws StoreError */
   openStateHold(): Promise<OpenStateHold>;

@@ -29,6 +29,7 @@ import { LogSizes } from "../raft/log-sizes.ts";
 import { PayloadCache } from "../raft/payload-cache.ts";
 import { PromiseKeeper } from "../promises/promises.ts";
 import { PeerOffences } from "../session/peer-offences.ts";
+import type { SessionOptions } from "../session/session-options.ts";
 import { Session } from "../session/session.ts";
 import { Scrub } from "../scrub/scrub.ts";
 import { isBusyFor } from "../scrub/is-busy.ts";
@@ -385,6 +386,8 @@ export class ControlPlaneNode {
       logBytesKept: config.log_bytes_kept,
       certificateRows: storage.ledger,
       trees: storage.ledger,
+      witnessedHeads: this.#witnessedHeadsOf(storage),
+      witnessTransport: machine.witnessTransport,
       certificatesKept: config.certificates_kept,
       rulesHeldAt: config.rules_max,
       pinnedIndex: () => this.snapshots.pinnedIndex,
@@ -393,6 +396,12 @@ export class ControlPlaneNode {
       evidenceKept: await machine.evidence.load(),
       onEnd: end,
     });
+  }
+
+  #witnessedHeadsOf({ witnessedHeads: storage, loadedWitnessed }: OpenStorage): SessionOptions["witnessedHeads"] {
+    const { heads: loaded, unreadable } = loadedWitnessed;
+    if (unreadable > 0) this.#options.environment.logger.warn("witnessed_heads_unreadable", { rows: unreadable });
+    return { storage, loaded };
   }
 
   #observe(network: PeerNetwork): SessionObserver {

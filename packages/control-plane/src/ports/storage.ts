@@ -4,8 +4,10 @@ import type {
   LedgerStore,
   LoadedLedger,
   LoadedRaftLog,
+  LoadedWitnessedHeads,
   RaftLog,
   Restoration,
+  WitnessedHeadStore,
 } from "@event-anchoring/store";
 
 /** The durable Raft log, as a session uses it. The simulator has one in memory. */
@@ -13,6 +15,9 @@ export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
 
 /** The ledger's tables, as a node uses them once they are loaded. */
 export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt" | "thinCertificates">;
+
+/** What witnesses have cosigned, and the proofs that they ask for. */
+export type WitnessedHeadStorage = Pick<WitnessedHeadStore, "replace" | "proveGrowth">;
 
 /** The row that names the node that owns the database. */
 export type IdentityStorage = Pick<IdentityStore, "load" | "insert" | "advance">;
@@ -26,6 +31,8 @@ export interface OpenStorage {
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];
   readonly identityStore: IdentityStorage;
+  readonly witnessedHeads: WitnessedHeadStorage;
+  readonly loadedWitnessed: LoadedWitnessedHeads;
   /** Which backup the database began from; absent or null: none. */
   readonly restoration?: Restoration | null;
   close(): Promise<void>;

@@ -1,5 +1,13 @@
 import type { Certificate } from "@event-anchoring/ledger";
-import { IdentityStore, LedgerStore, type LoadedLedger, RaftLog, Reads, migrate } from "@event-anchoring/store";
+import {
+  IdentityStore,
+  LedgerStore,
+  type LoadedLedger,
+  RaftLog,
+  Reads,
+  WitnessedHeadStore,
+  migrate,
+} from "@event-anchoring/store";
 import type { OpenStorage } from "../ports/storage.ts";
 
 export interface StorageOptions {
@@ -23,13 +31,18 @@ export async function openStorage({ url, readOnlyRole, onLost }: StorageOptions)
     opened.push(ledger);
     const identityStore = await IdentityStore.open({ url });
     opened.push(identityStore);
+    const witnessedHeads = await WitnessedHeadStore.open({ url });
+    opened.push(witnessedHeads);
     const restoration = await identityStore.loadRestoration();
     const loadedLog = await log.load();
     const loadedLedger = await ledger.load();
     const recorded = await loadRecorded(url, loadedLedger);
+    const loadedWitnessed = await witnessedHeads.load();
     log.onLost(onLost);
     ledger.onLost(onLost);
-    return { log, ledger, loadedLog, loadedLedger, recorded, identityStore, restoration, close };
+    witnessedHeads.onLost(onLost);
+    const loaded = { loadedLog, loadedLedger, recorded, loadedWitnessed, restoration };
+    return { log, ledger, identityStore, witnessedHeads, ...loaded, close };
   } catch (error) {
     await close();
     throw error;

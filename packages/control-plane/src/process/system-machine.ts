@@ -9,6 +9,7 @@ import { PromiseFile } from "../promises/promise-file.ts";
 import { createPeerNetwork } from "../transport/index.ts";
 import { evidenceFolder } from "./evidence-folder.ts";
 import { openStorage } from "./open-storage.ts";
+import { httpWitnessTransport } from "./witness-http.ts";
 
 const SCRUB_STATEMENT_MS_MAX = 30_000;
 
@@ -25,6 +26,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
     evidence: evidenceFolder(join(dirname(promisePath), "evidence")),
     openStorage: (onLost) => openStorage({ url, readOnlyRole, onLost }),
     createNetwork: createPeerNetwork,
+    witnessTransport: httpWitnessTransport(),
     loadEngine: () => RaftEngine.load(),
     openStateHold: () => StateHold.open(url),
     exportSnapshot: async (point) => {

@@ -66,12 +66,15 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
 }
 
 /** Another version is in force: it names nodes, their keys and the quorum, and may settle contradictions. */
-function onTrustRoot({ membership, certifying, life }: SessionParts, { state, known, identity }: SessionOptions): void {
+function onTrustRoot(parts: SessionParts, options: SessionOptions): void {
+  const { membership, certifying, witnessing, life } = parts;
+  const { state, known, identity } = options;
   const versions = trustRootsOf(state);
   for (const { trustRoot } of versions) membership.members.learn(trustRoot);
   known.learn(versions.map(({ note }) => note));
   certifying.contradictions.comparison.onTrustRoot();
   certifying.certifier.onTrustRoot();
+  witnessing.onTrustRoot();
   membership.onTrustRoots(versions.map(({ trustRoot }) => trustRoot));
   const contradiction = contradictionOf(identity, versions);
   if (contradiction !== null) life.end({ kind: "halted", code: "wrong_root_thk", detail: contradiction });

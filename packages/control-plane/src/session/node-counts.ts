@@ -1,5 +1,6 @@
 import type { CommandOutcome, EntryDecision, RejectionCode } from "@event-anchoring/ledger";
 import { LEAF_KIND } from "@event-anchoring/protocol";
+import type { WitnessFailure } from "../witnessing/submit-head.ts";
 
 /** The kinds of leaves, by name. */
 export type LeafKindName = keyof typeof LEAF_KIND;
@@ -16,6 +17,8 @@ export class NodeCounts {
   readonly rejections = new Map<RejectionCode, number>();
   /** Cosignatures that do not count, by sender: over another root, or not signed by its key. */
   readonly refusedCosignatures = new Map<string, number>();
+  /** Requests to witnesses that gave no line, by witness and reason. */
+  readonly witnessFailures = new Map<string, Map<WitnessFailure, number>>();
   #leaderChanges = 0;
   #replays = 0;
   #otherGroups = 0;
@@ -41,6 +44,12 @@ export class NodeCounts {
 
   noteRefusedCosignature(from: string): void {
     increment(this.refusedCosignatures, from);
+  }
+
+  noteWitnessFailure(witness: string, failure: WitnessFailure): void {
+    const failures = this.witnessFailures.get(witness) ?? new Map<WitnessFailure, number>();
+    this.witnessFailures.set(witness, failures);
+    increment(failures, failure);
   }
 
   noteOtherGroup(): void {

@@ -43,7 +43,7 @@ export class PeerFrames {
   }
 
   #dispatch(from: string, frame: PeerFrame): void {
-    const { consensus, membership, certifying, writes } = this.#parts;
+    const { consensus, membership, certifying, witnessing, writes } = this.#parts;
     switch (frame.type) {
       case "raft":
         this.#onRaft(from, decodeMessage(frame.message));
@@ -59,6 +59,9 @@ export class PeerFrames {
         break;
       case "state_signatures":
         certifying.states.heads.onSignatures(from, frame.items, frame.asks);
+        break;
+      case "witnessed":
+        witnessing.onHeads(from, frame.heads);
         break;
       case "proposals":
         writes.router.onProposals(from, frame);

@@ -10,13 +10,14 @@ import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
-import type { Restoration } from "@event-anchoring/store";
+import type { LoadedWitnessedHeads, Restoration } from "@event-anchoring/store";
 import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { CertificateRows } from "../certification/certificate-thinning.ts";
 import type { LogSizes } from "../raft/log-sizes.ts";
 import type { SessionNetwork } from "../transport/network-types.ts";
 import type { PeerOffences } from "./peer-offences.ts";
-import type { LedgerStorage, RaftLogStorage } from "../ports/storage.ts";
+import type { LedgerStorage, RaftLogStorage, WitnessedHeadStorage } from "../ports/storage.ts";
+import type { WitnessTransport } from "../witnessing/witness-transport.ts";
 
 export interface SessionOptions {
   readonly environment: Environment;
@@ -45,6 +46,9 @@ export interface SessionOptions {
   readonly certificateRows: CertificateRows;
   /** Every size that the origins have had, from the database. */
   readonly trees: Pick<LedgerStorage, "rootAt">;
+  /** What witnesses have cosigned: where it is kept, and what was kept when the session was created. */
+  readonly witnessedHeads: { readonly storage: WitnessedHeadStorage; readonly loaded: LoadedWitnessedHeads["heads"] };
+  readonly witnessTransport: WitnessTransport;
   readonly promises: PromiseKeeper;
   /** Belongs to the process: a peer that is cut off stays so over a reload. */
   readonly offences: PeerOffences;

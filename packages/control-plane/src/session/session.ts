@@ -17,10 +17,11 @@ import type { SessionOptions } from "./session-options.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { SignedStates } from "./signed-states.ts";
 import { type SessionView, viewOf } from "./view.ts";
+import { Witnessing } from "./witnessing.ts";
 import { Writes } from "./writes.ts";
 
 /**
- * One life of a node between two loads from disk: four assemblies, and their timers.
+ * One life of a node between two loads from disk: five assemblies, and their timers.
  *
  * A session never repairs itself. Any uncertainty ends it; the node loads what is durable and starts the next session,
  * with a higher incarnation.
@@ -31,6 +32,7 @@ export class Session implements SessionParts {
   readonly membership: Membership;
   readonly certifying: Certifying;
   readonly writes: Writes;
+  readonly witnessing: Witnessing;
   readonly frames: PeerFrames;
   readonly life: Life;
   readonly #options: SessionOptions;
@@ -66,6 +68,7 @@ export class Session implements SessionParts {
     this.membership = membership;
     this.certifying = certifying;
     this.writes = new Writes(options, { consensus, membership, certifying });
+    this.witnessing = new Witnessing(options, { consensus, membership, certifying, life });
     this.frames = new PeerFrames(options, this);
     this.#sweepSoon = this.#sweeps();
     this.#resendSoon = this.#resends();
@@ -92,6 +95,7 @@ export class Session implements SessionParts {
     this.#every(PERIOD_MS.upkeep, () => {
       if (this.isLeader()) membership.rules.look();
       certifying.look();
+      this.witnessing.look();
     });
     this.#every(PERIOD_MS.savePeers, () => void this.#options.promises.savePeers().catch(this.life.fail));
     consensus.start(entryReactions(this, this.#options));
@@ -111,6 +115,11 @@ export class Session implements SessionParts {
   /** The next head of an origin, for those who follow it. */
   awaitHead(request: HeadRequest): void {
     this.certifying.heads.await(request);
+  }
+
+  /** The next head of an origin that is witnessed. */
+  awaitWitnessed(request: HeadRequest): void {
+    this.witnessing.await(request);
   }
 
   /** Has every node sign the state after an entry, and holds this node's tables as they are there. */
@@ -142,6 +151,7 @@ export class Session implements SessionParts {
     this.consensus.onPeerUp(nodeId);
     const items = this.certifying.certifier.newestOwn();
     if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items, asks: false });
+    this.witnessing.onPeerUp(nodeId);
     this.membership.reportClock();
     if (nodeId === this.leaderNodeId()) this.writes.proposals.onLeaderReachable();
   }
@@ -203,6 +213,7 @@ export class Session implements SessionParts {
     this.#periodics.close();
     this.consensus.stop();
     this.writes.close();
+    this.witnessing.close();
     this.certifying.close();
     this.membership.peers.close();
     this.consensus.free();

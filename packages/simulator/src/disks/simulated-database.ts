@@ -13,6 +13,7 @@ import { assertFollows, assertHardState, assertTermsAscend, readRows } from "./l
 import { identityStorageOn } from "./simulated-identity.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";
 import { HeldStatements } from "./held-statements.ts";
+import { SimulatedWitnessedHeads } from "./simulated-witnessed-heads.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { type WriteFault, StatementsUnderWay } from "./statements-under-way.ts";
 import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
@@ -35,6 +36,7 @@ export class SimulatedDatabase {
   #applied: AppliedRow[] = [];
   #durableApplied = 0;
   #wal = 1n;
+  readonly #witnessedHeads = new SimulatedWitnessedHeads();
   #tables: SimulatedTables;
   readonly #statements: StatementsUnderWay;
   /** Appends to the log, and writes to the tables, that a test holds back. */
@@ -216,6 +218,7 @@ export class SimulatedDatabase {
       identityStore: this.#openIdentity(process, assertUp),
       loadedLog,
       loadedLedger,
+      ...this.#witnessedHeads.open(process, () => this.#applied),
       recorded: recordedIn(this.#applied.map(({ decision }) => decision)),
       restoration: this.#restoration,
       close: async () => {

@@ -5,6 +5,7 @@ import {
   type Machine,
   type NodeIdentity,
   type StopReason,
+  type WitnessTransport,
   trustedRequests,
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
@@ -45,6 +46,8 @@ export interface LifeParts {
   readonly groupIdEntriesKept: number;
   /** The lie that a machine tells; null: it is honest. */
   readonly lieOf?: (machine: string) => Lie | null;
+  /** The way from a process to the witnesses; absent: there are none. */
+  readonly witnessTransportOf?: (process: SimulatedProcess) => WitnessTransport;
   /** The verdicts of a job take this long at most; 0: no time. */
   readonly verdictsMs: number;
 }
@@ -285,6 +288,7 @@ export class SimulatedMachine {
         },
       },
       openStorage: (onLost) => this.database.open(process, onLost),
+      witnessTransport: this.#parts.witnessTransportOf?.(process) ?? noWitnesses,
       createNetwork: (options) => {
         const endpoint = lyingNetwork(options, lieOf, (heard) => network.endpoint(this.name, process, heard));
         const start = endpoint.start.bind(endpoint);
@@ -363,6 +367,8 @@ export class SimulatedMachine {
     return { debug: quiet, info: leaderChanges, warn, error };
   }
 }
+
+const noWitnesses: WitnessTransport = () => Promise.reject(new Error("no trust root here lists a witness"));
 
 function wrongCrypto(bugs: Bugs): typeof simulatedCrypto | null {
   if (bugs.has("lines_not_verified")) return { ...simulatedCrypto, ed25519Verify: () => true };

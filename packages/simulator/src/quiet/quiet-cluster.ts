@@ -1,6 +1,6 @@
 /** A cluster of simulated machines, without faults but those that a test scripts; the clock is the test's. */
 import type { HelloRefusal, PeerFrame } from "@event-anchoring/control-contract";
-import type { NodeIdentity } from "@event-anchoring/control-plane";
+import type { NodeIdentity, WitnessTransport } from "@event-anchoring/control-plane";
 import { type Command, type EntryDecision, LIMITS } from "@event-anchoring/ledger";
 import type { TestActs } from "@event-anchoring/testkit";
 import { type ConfState, RaftEngine, decodeMessage } from "raft-ts";
@@ -53,6 +53,8 @@ export class QuietCluster {
   readonly refusals: RefusedHello[] = [];
   /** After how many ms each copy of a frame arrives; null: as in a network to which nothing happens. */
   link: ((sent: SentFrame) => readonly number[] | null) | null = null;
+  /** The way to the witnesses that a trust root lists; null: none answers. */
+  witnesses: WitnessTransport | null = null;
   /** A member that lies; null: nobody does. */
   liar: { readonly nodeId: string; readonly lie: Lie } | null = null;
   /** Whether what the simulator says is always true must hold: not where a test makes a node lie, or forget. */
@@ -81,6 +83,8 @@ export class QuietCluster {
       logBytesKept: 2 ** 40,
       groupIdEntriesKept: LIMITS.groupIdEntriesKept,
       lieOf: (machine) => (machine === this.liar?.nodeId ? this.liar.lie : null),
+      witnessTransportOf: () => (request) =>
+        this.witnesses === null ? Promise.reject(new Error("no answer")) : this.witnesses(request),
       verdictsMs: 0,
     };
     for (const identity of founders) this.#install(identity).start();

@@ -8,7 +8,7 @@ import { arraysOf, bigint, bytea, selectOf } from "./table.ts";
 import type { Columns } from "./table.ts";
 
 /** What a witness has signed about a head. */
-export interface StoredWitnessLine {
+interface StoredWitnessLine {
   /** Its name in the trust root. */
   readonly witness: string;
   /** Unix seconds, as signed. */
@@ -70,7 +70,7 @@ export async function replaceWitnessedHeads(
 }
 
 export interface LoadedWitnessedHeads {
-  /** Of each origin ascending by size. Nothing in them has been verified. */
+  /** Ascending by origin and size. Nothing in them has been verified. */
   readonly heads: readonly StoredWitnessedHead[];
   /** Rows that cannot be decoded: what they held can be signed again. */
   readonly unreadable: number;
