@@ -52,7 +52,8 @@ def test_what_is_refused_names_its_field() -> None:
 
 
 def test_receipts() -> None:
-    cases = [case for case in RECEIPTS["good"] + RECEIPTS["bad"] if "renewal" not in case]
+    witnessed = RECEIPTS["witnessed"]["good"] + RECEIPTS["witnessed"]["bad"]
+    cases = [case for case in RECEIPTS["good"] + RECEIPTS["bad"] + witnessed if "renewal" not in case]
     requests = [
         {
             "op": "verify_receipt",
@@ -61,6 +62,7 @@ def test_receipts() -> None:
             "trust_roots": RECEIPTS["trust_roots"][: case["trust_root_versions"]],
             "pinned_root_thk": RECEIPTS["pinned_root_thk"],
             "expect": case["expect"],
+            "require_witnessed": case.get("require_witnessed", False),
         }
         for case in cases
     ]
@@ -68,6 +70,7 @@ def test_receipts() -> None:
     for case, answer in zip(cases, answers):
         assert answer["ok"]["verdict"] == case["verdict"], case["name"]
         assert answer["ok"]["superseded_trust_root"] == case["superseded_trust_root"]
+        assert answer["ok"]["witnessed"] == case.get("witnessed", False)
 
 
 def test_bundles() -> None:

@@ -328,6 +328,51 @@ def test_bad_receipt(case: Any) -> None:
     assert [step.result for step in report.steps].count("fail") == 1
 
 
+@pytest.mark.parametrize("case", [*RECEIPTS["witnessed"]["good"], *RECEIPTS["witnessed"]["bad"]], ids=name_of)
+def test_witnesses(case: Any) -> None:
+    asked = {**case, "expect": {**case["expect"], "require_witnessed": case["require_witnessed"]}}
+    report: receipt.ReceiptReport = judge_case(asked, receipt.inspect_receipt)
+    failure = case["failure"]
+    assert report.failure == (None if failure is None else receipt.ReceiptFailure(**failure))
+    shown = [{"name": each.name, "witnessed_at": each.witnessed_at} for each in report.witnesses]
+    assert shown == case["witnesses"]
+    assert (report.witnesses_needed, report.witnessed) == (case["witnesses_needed"], case["witnessed"])
+    assert report.superseded_trust_root == case["superseded_trust_root"]
+    assert [step.code for step in report.steps] == list(receipt.RECEIPT_STEPS)
+    assert all(line.vkey.name.startswith("anchor.example/demo/") for line in report.verified)
+    if failure is None:
+        verified: receipt.VerifiedReceipt = judge_case(asked, receipt.verify_receipt)
+        assert (verified.witnesses, verified.witnessed) == (report.witnesses, report.witnessed)
+        return
+    with refusal(failure["code"]) as caught:
+        judge_case(asked, receipt.verify_receipt)
+    assert caught.value.step == failure["step"]
+
+
+def test_every_receipt_that_is_not_witnessed_is_refused_if_it_is_demanded() -> None:
+    for case in [*RECEIPTS["good"], *RECEIPTS["witnessed"]["good"]]:
+        asked = {**case, "expect": {**case["expect"], "require_witnessed": True}}
+        report: receipt.ReceiptReport = judge_case(asked, receipt.inspect_receipt)
+        assert (report.failure is None) is case.get("witnessed", False)
+
+
+def test_a_superseded_receipt_is_refused_as_that_before_its_witnesses_are_counted() -> None:
+    case = next(each for each in RECEIPTS["witnessed"]["good"] if each["superseded_trust_root"] is not None)
+    expect = {**case["expect"], "require_current": True, "require_witnessed": True}
+    for versions in (3, case["trust_root_versions"]):
+        with refusal("trust_root_superseded"):
+            judge_case({**case, "trust_root_versions": versions, "expect": expect}, receipt.verify_receipt)
+
+
+def test_a_checkpoint_says_who_has_witnessed_it() -> None:
+    case = RECEIPTS["witnessed"]["good"][0]
+    documents = RECEIPTS["trust_roots"][: case["trust_root_versions"]]
+    chain = trust_root.verify_trust_root(documents, RECEIPTS["pinned_root_thk"])
+    found = receipt.verify_checkpoint(case["receipt"]["checkpoint"], chain)
+    assert [witness.name for witness in found.witnesses] == ["north", "south"]
+    assert (found.witnesses_needed, found.witnessed, len(found.verified)) == (2, True, 3)
+
+
 def test_superseded_receipt_is_refused_where_the_newest_is_required() -> None:
     case = next(each for each in RECEIPTS["good"] if each["superseded_trust_root"] is not None)
     with refusal("trust_root_superseded") as caught:

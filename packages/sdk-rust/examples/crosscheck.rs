@@ -7,7 +7,7 @@ use event_anchoring::{
     inspect_bundle, inspect_receipt, prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor,
     prepare_revocation, verify_ed25519, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error, Event, GrantInput,
     Hash, LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result, RevocationInput, Signature,
-    Signer as _, TrustRootChain,
+    Signer as _, TrustRootChain, WitnessSignature,
 };
 use serde_json::{json, Map, Value};
 
@@ -171,13 +171,16 @@ fn judge_receipt(question: &Value) -> Result<Value> {
         event_hash: expected(question, "event_hash")?,
         payload: payload.map(bytes),
         anchor_id: expected(question, "anchor_id")?,
+        require_witnessed: question.get("require_witnessed") == Some(&Value::Bool(true)),
         ..ReceiptExpectation::default()
     };
     let found = inspect_receipt(&receipt, &chain, &expect)?;
+    let shown = |each: &WitnessSignature| json!({ "name": each.name, "witnessed_at": each.witnessed_at });
     let (step, code) = found.failure.map(|failure| (failure.step, failure.code)).unzip();
     Ok(json!({
         "verdict": if found.failure.is_none() { "valid" } else { "invalid" }, "step": step, "code": code,
         "superseded_trust_root": found.superseded_trust_root, "origin_lost": found.is_origin_lost,
+        "witnesses": found.witnesses.iter().map(shown).collect::<Vec<_>>(), "witnessed": found.witnessed,
     }))
 }
 

@@ -30,6 +30,7 @@ mod trust_root_text;
 mod verify_checkpoint;
 mod verify_receipt;
 mod witness_url;
+mod witnessing;
 mod words;
 
 pub use answers::*;
@@ -72,6 +73,7 @@ pub use verify_receipt::{
     inspect_receipt, verify_receipt, Outcome, ReceiptExpectation, ReceiptFailure, ReceiptReport, Step, VerifiedReceipt,
     RECEIPT_STEPS,
 };
+pub use witnessing::WitnessSignature;
 pub use words::{LeafKind, RevocationAuthority, RevocationReason};
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::policy::distinct_lines;
 use crate::trust_root::SignedTrustRoot;
 use crate::trust_root_chain::TrustRootChain;
 use crate::trust_root_text::{refuse_unless, NodeStatus, OriginStatus, TrustRoot, TrustRootOrigin};
+use crate::witnessing::{without_witnesses, witnessing_of, WitnessSignature, Witnessing};
 
 /// A later checkpoint of the same origin, and the proof that the receipt's tree is the beginning of its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +36,17 @@ pub(crate) fn find_origin<'a>(
     })
 }
 
-/// Verifies the lines of every key of any version held; one of the log key must be there.
-pub(crate) fn verify_lines(
+/// Verifies the lines of the nodes of every version held and of the newest one's witnesses; one of the log key must be
+/// there.
+fn verify_lines(
     noted: &NotedCheckpoint,
     chain: &TrustRootChain,
     origin: &TrustRootOrigin,
 ) -> Result<Vec<VerifiedLine>> {
     let nodes = chain.versions().flat_map(|version| version.trust_root.nodes.iter());
-    let known: Vec<&Vkey> = std::iter::once(&origin.log_vkey).chain(nodes.map(|node| &node.cosigner_vkey)).collect();
+    let witnesses = chain.newest().trust_root.witnesses.iter().map(|witness| &witness.vkey);
+    let known = std::iter::once(&origin.log_vkey).chain(nodes.map(|node| &node.cosigner_vkey)).chain(witnesses);
+    let known: Vec<&Vkey> = known.collect();
     let verified = verify_known_lines(&noted.note, &known)?;
     let is_logged = verified.iter().any(|line| line.vkey == origin.log_vkey);
     refuse_unless(is_logged, "log_signature_missing", || format!("no signature line of {}", origin.log_vkey.name()))?;
@@ -71,10 +75,20 @@ pub(crate) struct Judged<'a> {
     pub(crate) noted: NotedCheckpoint,
     pub(crate) chain: &'a TrustRootChain,
     pub(crate) origin: &'a TrustRootOrigin,
+    /// Good lines of the log and of nodes.
     pub(crate) verified: Vec<VerifiedLine>,
+    pub(crate) witnessing: Witnessing,
 }
 
-impl Judged<'_> {
+impl<'a> Judged<'a> {
+    /// Verifies the lines.
+    pub(crate) fn new(noted: NotedCheckpoint, chain: &'a TrustRootChain, origin: &'a TrustRootOrigin) -> Result<Self> {
+        let lines = verify_lines(&noted, chain, origin)?;
+        let newest = &chain.newest().trust_root;
+        let witnessing = witnessing_of(newest, &lines);
+        Ok(Self { noted, chain, origin, verified: without_witnesses(newest, lines), witnessing })
+    }
+
     fn meets(&self, version: &SignedTrustRoot, verified: &[VerifiedLine]) -> bool {
         meets(version, &self.origin.origin_fingerprint, verified)
     }
@@ -139,8 +153,14 @@ pub struct VerifiedCheckpoint {
     pub superseded_trust_root: Option<u32>,
     /// As the newest trust root lists it.
     pub origin_status: OriginStatus,
-    /// Good log and cosigner lines.
+    /// Good lines of the log and of nodes.
     pub verified: Vec<VerifiedLine>,
+    /// The witnesses of the newest trust root that have signed, by name.
+    pub witnesses: Vec<WitnessSignature>,
+    /// How many it asks for; 0 if it lists none.
+    pub witnesses_needed: usize,
+    /// Enough have signed.
+    pub witnessed: bool,
     /// When the quorum was complete, Unix seconds: the k-th smallest time of the cosignatures.
     pub certified_at_s: Option<u64>,
 }
@@ -165,8 +185,7 @@ pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<Ver
     let noted = read_checkpoint_note(note).map_err(malformed_checkpoint)?;
     let newest = trust_roots.newest();
     let origin = origin_of(&newest.trust_root, &noted.checkpoint)?;
-    let verified = verify_lines(&noted, trust_roots, origin)?;
-    let judged = Judged { noted, chain: trust_roots, origin, verified };
+    let judged = Judged::new(noted, trust_roots, origin)?;
     judged.check_quorum()?;
     let superseded_trust_root = judged.check_trust_root(None)?;
     let judge = trust_roots
@@ -183,6 +202,9 @@ pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<Ver
         checkpoint: judged.noted.checkpoint,
         superseded_trust_root,
         verified: judged.verified,
+        witnesses_needed: newest.trust_root.witness_quorum,
+        witnessed: judged.witnessing.is_enough,
+        witnesses: judged.witnessing.witnesses,
         certified_at_s,
     })
 }

@@ -10,10 +10,11 @@ use crate::payloads::payload_of_leaf;
 use crate::receipt::Receipt;
 use crate::trust_root_chain::TrustRootChain;
 use crate::trust_root_text::{refuse_unless, OriginStatus};
-use crate::verify_checkpoint::{find_origin, malformed_checkpoint, verify_lines, Judged, ReceiptRenewal};
+use crate::verify_checkpoint::{find_origin, malformed_checkpoint, Judged, ReceiptRenewal};
+use crate::witnessing::{WitnessSignature, Witnessing};
 
 /// The steps in their order. A step after a failed one is `not_checked`.
-pub const RECEIPT_STEPS: [&str; 10] = [
+pub const RECEIPT_STEPS: [&str; 11] = [
     "leaf",
     "content",
     "anchor_id",
@@ -24,6 +25,7 @@ pub const RECEIPT_STEPS: [&str; 10] = [
     "log_signature",
     "cosignatures",
     "trust_root",
+    "witnesses",
 ];
 
 /// How one check or step has ended.
@@ -73,6 +75,9 @@ pub struct ReceiptExpectation {
     pub renewal: Option<ReceiptRenewal>,
     /// Refuse a receipt that only an older version of the trust root is satisfied with: `trust_root_superseded`.
     pub require_current: bool,
+    /// Refuse a receipt that fewer witnesses have signed than the newest trust root asks for: `not_witnessed`, or
+    /// `no_witnesses` if it lists none.
+    pub require_witnessed: bool,
 }
 
 impl ReceiptExpectation {
@@ -96,7 +101,8 @@ impl ReceiptExpectation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifiedReceipt {
-    /// All of [`RECEIPT_STEPS`], in their order. `content` is `not_checked` if nothing was given to compare with.
+    /// All of [`RECEIPT_STEPS`], in their order. `content` is `not_checked` if nothing was given to compare with,
+    /// `witnesses` if too few have signed.
     pub steps: Vec<Step>,
     /// Good, but only under this older version of the trust root: renew the receipt.
     pub superseded_trust_root: Option<u32>,
@@ -106,8 +112,14 @@ pub struct VerifiedReceipt {
     pub leaf: Leaf,
     /// What the leaf hashes to.
     pub anchor_id: AnchorId,
-    /// Good log and cosigner lines.
+    /// Good lines of the log and of nodes.
     pub verified: Vec<VerifiedLine>,
+    /// The witnesses of the newest trust root that have signed, by name.
+    pub witnesses: Vec<WitnessSignature>,
+    /// How many it asks for; 0 if it lists none.
+    pub witnesses_needed: usize,
+    /// Enough have signed.
+    pub witnessed: bool,
 }
 
 /// Where a receipt fails.
@@ -137,17 +149,31 @@ pub struct ReceiptReport {
     pub leaf: Option<Leaf>,
     /// What the leaf hashes to, once that was reached.
     pub anchor_id: Option<AnchorId>,
-    /// Good log and cosigner lines, once the step `log_signature` has passed.
+    /// Good lines of the log and of nodes, once the step `log_signature` has passed.
     pub verified: Vec<VerifiedLine>,
+    /// The witnesses of the newest trust root that have signed, by name, once that step has passed.
+    pub witnesses: Vec<WitnessSignature>,
+    /// How many it asks for; 0 if it lists none.
+    pub witnesses_needed: usize,
+    /// The step `witnesses` has passed.
+    pub witnessed: bool,
 }
 
 impl ReceiptReport {
     fn into_verified(self) -> Result<VerifiedReceipt> {
-        let Self { steps, failure, superseded_trust_root, is_origin_lost, leaf, anchor_id, verified } = self;
+        let Self { steps, failure, leaf, anchor_id, .. } = self;
         match (failure, leaf, anchor_id) {
-            (None, Some(leaf), Some(anchor_id)) => {
-                Ok(VerifiedReceipt { steps, superseded_trust_root, is_origin_lost, leaf, anchor_id, verified })
-            }
+            (None, Some(leaf), Some(anchor_id)) => Ok(VerifiedReceipt {
+                steps,
+                superseded_trust_root: self.superseded_trust_root,
+                is_origin_lost: self.is_origin_lost,
+                leaf,
+                anchor_id,
+                verified: self.verified,
+                witnesses: self.witnesses,
+                witnesses_needed: self.witnesses_needed,
+                witnessed: self.witnessed,
+            }),
             (failure, ..) => {
                 // Only a leaf that was read passes its step.
                 let ReceiptFailure { step, code } =
@@ -161,7 +187,7 @@ impl ReceiptReport {
 }
 
 /// Every code that a step can fail with.
-const FAILURE_CODES: [&str; 17] = [
+const FAILURE_CODES: [&str; 19] = [
     "leaf_malformed",
     "content_differs",
     "anchor_id_differs",
@@ -179,6 +205,8 @@ const FAILURE_CODES: [&str; 17] = [
     "quorum_not_met",
     "cosigner_distrusted",
     "trust_root_superseded",
+    "no_witnesses",
+    "not_witnessed",
 ];
 
 fn known_code(code: &str) -> &'static str {
@@ -191,7 +219,7 @@ struct Steps(Vec<Step>);
 
 impl Steps {
     fn push(&mut self, result: Outcome, detail: impl Into<String>) {
-        let code = RECEIPT_STEPS.get(self.0.len()).copied().unwrap_or("trust_root");
+        let code = RECEIPT_STEPS.get(self.0.len()).copied().unwrap_or("witnesses");
         self.0.push(Step { code, result, detail: detail.into() });
     }
 
@@ -202,7 +230,7 @@ impl Steps {
     /// Fails the first step that has no result, and leaves the rest unchecked.
     fn fail(&mut self, error: &Error) -> ReceiptFailure {
         self.push(Outcome::Fail, error.to_string());
-        let step = self.0.last().map_or("trust_root", |step| step.code);
+        let step = self.0.last().map_or("witnesses", |step| step.code);
         while self.0.len() < RECEIPT_STEPS.len() {
             self.push(Outcome::NotChecked, "an earlier step failed");
         }
@@ -273,17 +301,37 @@ fn run_steps(
     let is_included = verify_inclusion(&anchor_id, index, tree_size, &receipt.path, &root_hash);
     refuse_unless(is_included, "inclusion_wrong", || "the path does not lead from the leaf to the root hash".into())?;
     steps.pass(format!("{} hashes lead to root {}", receipt.path.len(), root_hash));
-    let verified = verify_lines(&noted, chain, origin)?;
-    found.verified.clone_from(&verified);
+    let judged = Judged::new(noted, chain, origin)?;
+    found.verified.clone_from(&judged.verified);
+    found.witnesses.clone_from(&judged.witnessing.witnesses);
     steps.pass(origin.log_vkey.name());
-    let judged = Judged { noted, chain, origin, verified };
     steps.pass(judged.check_quorum()?);
     let superseded = judged.check_trust_root(expect.renewal.as_ref())?;
     found.superseded_trust_root = superseded;
     let detail = trust_root_detail(chain, superseded, found.is_origin_lost);
     refuse_unless(superseded.is_none() || !expect.require_current, "trust_root_superseded", || detail.clone())?;
     steps.pass(detail);
+    found.witnessed = check_witnesses(steps, chain, &judged.witnessing, expect.require_witnessed)?;
     Ok(())
+}
+
+/// What the witnesses of the newest version have signed counts, whichever version the quorum satisfies.
+fn check_witnesses(
+    steps: &mut Steps,
+    chain: &TrustRootChain,
+    witnessing: &Witnessing,
+    is_required: bool,
+) -> Result<bool> {
+    let Witnessing { is_enough, detail, .. } = witnessing;
+    let is_listed = !chain.newest().trust_root.witnesses.is_empty();
+    refuse_unless(is_listed || !is_required, "no_witnesses", || detail.clone())?;
+    refuse_unless(*is_enough || !is_required, "not_witnessed", || detail.clone())?;
+    if *is_enough {
+        steps.pass(detail.as_str());
+    } else {
+        steps.push(Outcome::NotChecked, format!("certified, not witnessed: {detail}"));
+    }
+    Ok(*is_enough)
 }
 
 /// Verifies that a leaf is in a tree that a quorum of the cluster has cosigned, without a network.
@@ -323,6 +371,9 @@ pub fn inspect_receipt(
         leaf: None,
         anchor_id: None,
         verified: Vec::new(),
+        witnesses: Vec::new(),
+        witnesses_needed: trust_roots.newest().trust_root.witness_quorum,
+        witnessed: false,
     };
     if let Err(error) = run_steps(&mut steps, &mut found, receipt, trust_roots, expect) {
         found.failure = Some(steps.fail(&error));

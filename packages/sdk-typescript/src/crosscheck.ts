@@ -86,14 +86,17 @@ function judgeReceipt(request: Fields): Fields {
     eventHash,
     anchorId,
     payload: payload === undefined ? undefined : hexField({ payload }, "payload"),
+    requireWitnessed: request["require_witnessed"] === true,
   };
-  const { failure, supersededTrustRoot, originLost } = inspectReceipt(receipt, check);
+  const { failure, supersededTrustRoot, originLost, witnesses, witnessed } = inspectReceipt(receipt, check);
   return {
     verdict: failure === null ? "valid" : "invalid",
     step: failure?.step ?? null,
     code: failure?.code ?? null,
     superseded_trust_root: supersededTrustRoot,
     origin_lost: originLost,
+    witnesses: witnesses.map(({ name, witnessedAt }) => ({ name, witnessed_at: witnessedAt })),
+    witnessed,
   };
 }
 

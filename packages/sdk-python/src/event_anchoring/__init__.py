@@ -36,6 +36,7 @@ from ._steps import Step
 from ._tags import client_event_commit
 from ._trust_root_text import TrustRoot
 from ._version import __version__
+from ._witnessing import WitnessSignature
 from .asynchronous.client import AsyncClient
 from .bundle import BundleVerification, Completeness, Standing, inspect_bundle, verify_bundle
 from .ed25519 import verify_signature
@@ -170,6 +171,7 @@ __all__ = [
     "VerificationError",
     "VerifiedReceipt",
     "Wait",
+    "WitnessSignature",
     "__version__",
     "check_not_older",
     "client_event_commit",

@@ -95,7 +95,7 @@ def _verify_receipt(request: Mapping[str, Any]) -> Answer:
     expect = dict(request.get("expect") or {})
     if expect.get("payload") is not None:
         expect["payload"] = bytes.fromhex(expect["payload"])
-    found = inspect_receipt(receipt, chain, **expect)
+    found = inspect_receipt(receipt, chain, require_witnessed=request.get("require_witnessed") is True, **expect)
     failure = found.failure
     return {
         "verdict": "valid" if failure is None else "invalid",
@@ -103,6 +103,8 @@ def _verify_receipt(request: Mapping[str, Any]) -> Answer:
         "code": None if failure is None else failure.code,
         "superseded_trust_root": found.superseded_trust_root,
         "origin_lost": found.origin_lost,
+        "witnesses": [{"name": each.name, "witnessed_at": each.witnessed_at} for each in found.witnesses],
+        "witnessed": found.witnessed,
     }
 
 

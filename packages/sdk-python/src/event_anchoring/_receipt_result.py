@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ._steps import Step
+from ._witnessing import WitnessSignature
 from .leaf import Leaf
 from .notes import Checkpoint, VerifiedLine
 
@@ -21,6 +22,7 @@ RECEIPT_STEPS: Tuple[str, ...] = (
     "log_signature",
     "cosignatures",
     "trust_root",
+    "witnesses",
 )
 
 
@@ -29,13 +31,17 @@ class VerifiedReceipt:
     """What a good receipt proves.
 
     Attributes:
-        steps: all of RECEIPT_STEPS. `content` is `not_checked` if nothing was given to compare with.
+        steps: all of RECEIPT_STEPS. `content` is `not_checked` if nothing was given to compare with, `witnesses` if too
+            few have signed.
         leaf: what was anchored.
         anchor_id: its id.
         checkpoint: the tree it is in.
         superseded_trust_root: the receipt satisfies only this older version: renew it. None: the newest.
         origin_lost: the newest trust root marks the origin `lost`.
-        verified: the good lines of the checkpoint.
+        verified: the good lines of the log and of nodes.
+        witnesses: the witnesses of the newest trust root that have signed, by name.
+        witnesses_needed: how many it asks for; 0 if it lists none.
+        witnessed: enough have signed.
     """
 
     steps: Tuple[Step, ...]
@@ -45,6 +51,9 @@ class VerifiedReceipt:
     superseded_trust_root: Optional[int]
     origin_lost: bool
     verified: Tuple[VerifiedLine, ...]
+    witnesses: Tuple[WitnessSignature, ...]
+    witnesses_needed: int
+    witnessed: bool
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,10 @@ class ReceiptReport:
         leaf, anchor_id, checkpoint: None where they were not reached.
         superseded_trust_root: the receipt satisfies only this older version.
         origin_lost: the newest trust root marks the origin `lost`.
-        verified: the good lines of the checkpoint, once the step `log_signature` has passed.
+        verified: the good lines of the log and of nodes, once the step `log_signature` has passed.
+        witnesses: the witnesses of the newest trust root that have signed, by name, once that step has passed.
+        witnesses_needed: how many it asks for; 0 if it lists none.
+        witnessed: the step `witnesses` has passed.
     """
 
     failure: Optional[ReceiptFailure]
@@ -76,3 +88,6 @@ class ReceiptReport:
     superseded_trust_root: Optional[int]
     origin_lost: bool
     verified: Tuple[VerifiedLine, ...]
+    witnesses: Tuple[WitnessSignature, ...]
+    witnesses_needed: int
+    witnessed: bool

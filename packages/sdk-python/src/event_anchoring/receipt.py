@@ -12,6 +12,7 @@ from ._inputs import bytes32
 from ._receipt_result import RECEIPT_STEPS, ReceiptFailure, ReceiptReport, VerifiedReceipt
 from ._steps import Step
 from ._trust_root_text import TrustRoot, TrustRootOrigin
+from ._witnessing import Witnessing, WitnessSignature, without_witnesses, witnessing_of
 from .errors import CanaryFailed, VerificationError
 from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf, anchor_id_of, decode_leaf
 from .merkle import is_consistent, is_included
@@ -115,8 +116,12 @@ def _check_content(steps: _Steps, leaf: Leaf, event_hash: Optional[bytes], paylo
 
 
 def known_keys(chain: TrustRootChain, origin: TrustRootOrigin) -> List[Vkey]:
-    """All keys of any version held: one failing or repeated line of them refuses the note."""
-    return [origin.log_vkey, *(node.cosigner_vkey for version in chain.versions for node in version.nodes)]
+    """The keys whose lines are looked at: one failing or repeated line of them refuses the note.
+
+    Nodes are those of all versions held, witnesses those of the newest alone.
+    """
+    nodes = (node.cosigner_vkey for version in chain.versions for node in version.nodes)
+    return [origin.log_vkey, *nodes, *(witness.vkey for witness in chain.newest.witnesses)]
 
 
 def _verify_lines(note: SignedNote, chain: TrustRootChain, origin: TrustRootOrigin) -> Tuple[VerifiedLine, ...]:
@@ -151,11 +156,17 @@ class Renewal:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A checkpoint whose lines are good, and its origin as the newest version lists it."""
+    """A checkpoint whose lines are good, and its origin as the newest version lists it. Witnesses are counted apart."""
 
     checkpoint: Checkpoint
     origin: TrustRootOrigin
     verified: Tuple[VerifiedLine, ...]
+    witnessing: Witnessing
+
+
+def _judged(checkpoint: Checkpoint, origin: TrustRootOrigin, note: SignedNote, chain: TrustRootChain) -> _Judged:
+    lines = _verify_lines(note, chain, origin)
+    return _Judged(checkpoint, origin, without_witnesses(chain.newest, lines), witnessing_of(chain.newest, lines))
 
 
 def _is_renewed(chain: TrustRootChain, judged: _Judged, renewal: Optional[Renewal]) -> bool:
@@ -191,6 +202,18 @@ def _superseded(chain: TrustRootChain, judged: _Judged, renewal: Optional[Renewa
     _refuse("cosigner_distrusted", f"it needs a node that trust root {chain.newest.version} distrusts")
 
 
+def _check_witnesses(steps: _Steps, newest: TrustRoot, witnessing: Witnessing, is_required: bool) -> None:
+    """What the witnesses of the newest version have signed counts, whichever version the quorum satisfies."""
+    if is_required and not newest.witnesses:
+        _refuse("no_witnesses", witnessing.detail)
+    if is_required and not witnessing.is_enough:
+        _refuse("not_witnessed", witnessing.detail)
+    if witnessing.is_enough:
+        steps.passed("witnesses", witnessing.detail)
+    else:
+        steps.skip("witnesses", f"certified, not witnessed: {witnessing.detail}")
+
+
 def _check_origin(chain: TrustRootChain, fingerprint: bytes, checkpoint: Checkpoint) -> TrustRootOrigin:
     newest = chain.newest
     expected = checkpoint_origin(newest.cluster_name, fingerprint)
@@ -209,6 +232,7 @@ class _Expectation:
     anchor_id: Optional[bytes]
     renewal: Optional[Renewal]
     require_current: bool
+    require_witnessed: bool
 
 
 @dataclass
@@ -221,6 +245,8 @@ class _Found:
     superseded_trust_root: Optional[int] = None
     origin_lost: bool = False
     verified: Tuple[VerifiedLine, ...] = ()
+    witnesses: Tuple[WitnessSignature, ...] = ()
+    witnessed: bool = False
 
 
 def _check_leaf(steps: _Steps, found: _Found, receipt: Receipt, expect: _Expectation) -> Tuple[Leaf, bytes]:
@@ -252,19 +278,21 @@ def _run_steps(steps: _Steps, found: _Found, receipt: Receipt, chain: TrustRootC
     if not is_included(anchor_id, receipt.index, size, receipt.inclusion, checkpoint.root_hash):
         _refuse("inclusion_wrong", "the path does not lead from the leaf to the root hash")
     steps.passed("inclusion", f"{len(receipt.inclusion)} hashes lead to root {checkpoint.root_hash.hex()}")
-    judged = _Judged(checkpoint, origin, _verify_lines(note, chain, origin))
-    found.verified = judged.verified
+    judged = _judged(checkpoint, origin, note, chain)
+    found.verified, found.witnesses = judged.verified, judged.witnessing.signatures
     steps.passed("log_signature", origin.log_vkey.name)
     steps.passed("cosignatures", _check_quorum(chain, judged))
     superseded = found.superseded_trust_root = _superseded(chain, judged, expect.renewal)
     newest = chain.newest.version
     if superseded is None:
         steps.passed("trust_root", f"satisfies trust root {newest}, the newest held")
-        return
-    detail = f"satisfies trust root {superseded}, superseded by {newest}"
-    if expect.require_current:
-        _refuse("trust_root_superseded", detail)
-    steps.passed("trust_root", detail)
+    else:
+        detail = f"satisfies trust root {superseded}, superseded by {newest}"
+        if expect.require_current:
+            _refuse("trust_root_superseded", detail)
+        steps.passed("trust_root", detail)
+    _check_witnesses(steps, chain.newest, judged.witnessing, expect.require_witnessed)
+    found.witnessed = judged.witnessing.is_enough
 
 
 def inspect_receipt(
@@ -276,6 +304,7 @@ def inspect_receipt(
     anchor_id: Union[bytes, str, None] = None,
     renewal: Optional[Renewal] = None,
     require_current: bool = False,
+    require_witnessed: bool = False,
 ) -> ReceiptReport:
     """Looks at a receipt as verify_receipt does, and reports on a bad one as on a good one.
 
@@ -291,6 +320,7 @@ def inspect_receipt(
         None if anchor_id is None else bytes32("anchor_id", anchor_id),
         renewal,
         require_current,
+        require_witnessed,
     )
     read = read_receipt(receipt)
     steps, found = _Steps(), _Found()
@@ -310,6 +340,9 @@ def inspect_receipt(
         found.superseded_trust_root,
         found.origin_lost,
         found.verified,
+        found.witnesses,
+        trust_root.newest.witness_quorum,
+        found.witnessed,
     )
 
 
@@ -322,6 +355,7 @@ def verify_receipt(
     anchor_id: Union[bytes, str, None] = None,
     renewal: Optional[Renewal] = None,
     require_current: bool = False,
+    require_witnessed: bool = False,
 ) -> VerifiedReceipt:
     """Verifies that a leaf is in a tree that a quorum of the cluster has cosigned. Without network.
 
@@ -336,6 +370,8 @@ def verify_receipt(
         renewal: for a receipt that needs a node which is distrusted by now.
         require_current: refuse a receipt that only an older trust root is satisfied with, code
             `trust_root_superseded`.
+        require_witnessed: refuse a receipt that fewer witnesses have signed than the newest trust root asks for, code
+            `not_witnessed`; `no_witnesses` if it lists none.
 
     Raises:
         VerificationError: for every receipt that is not good, with `code` and the `step` that failed, all `steps`, and
@@ -351,6 +387,7 @@ def verify_receipt(
         anchor_id=anchor_id,
         renewal=renewal,
         require_current=require_current,
+        require_witnessed=require_witnessed,
     )
     leaf, checkpoint, failure = report.leaf, report.checkpoint, report.failure
     if failure is not None:
@@ -366,6 +403,9 @@ def verify_receipt(
         report.superseded_trust_root,
         report.origin_lost,
         report.verified,
+        report.witnesses,
+        report.witnesses_needed,
+        report.witnessed,
     )
 
 
@@ -378,7 +418,10 @@ class CheckpointVerification:
         origin_fingerprint: whose tree it is.
         origin_status: as the newest trust root lists it.
         superseded_trust_root: it satisfies only this older version; None: the newest.
-        verified: its good lines.
+        verified: the good lines of the log and of nodes.
+        witnesses: the witnesses of the newest trust root that have signed, by name.
+        witnesses_needed: how many it asks for; 0 if it lists none.
+        witnessed: enough have signed.
     """
 
     checkpoint: Checkpoint
@@ -386,6 +429,9 @@ class CheckpointVerification:
     origin_status: str
     superseded_trust_root: Optional[int]
     verified: Tuple[VerifiedLine, ...]
+    witnesses: Tuple[WitnessSignature, ...]
+    witnesses_needed: int
+    witnessed: bool
 
 
 def verify_checkpoint(note: str, trust_root: TrustRootChain) -> CheckpointVerification:
@@ -403,10 +449,19 @@ def verify_checkpoint(note: str, trust_root: TrustRootChain) -> CheckpointVerifi
     origin = by_line.get(checkpoint.origin)
     if origin is None:
         _refuse("origin_unknown", f"trust root {trust_root.newest.version} does not list this origin")
-    judged = _Judged(checkpoint, origin, _verify_lines(signed, trust_root, origin))
+    judged = _judged(checkpoint, origin, signed, trust_root)
     _check_quorum(trust_root, judged)
     superseded = _superseded(trust_root, judged, None)
-    return CheckpointVerification(checkpoint, origin.origin_fingerprint, origin.status, superseded, judged.verified)
+    return CheckpointVerification(
+        checkpoint,
+        origin.origin_fingerprint,
+        origin.status,
+        superseded,
+        judged.verified,
+        judged.witnessing.signatures,
+        trust_root.newest.witness_quorum,
+        judged.witnessing.is_enough,
+    )
 
 
 def verify_consistency(old: Checkpoint, new: Checkpoint, proof: Sequence[bytes]) -> None:
@@ -429,6 +484,7 @@ __all__ = [
     "Renewal",
     "Step",
     "VerifiedReceipt",
+    "WitnessSignature",
     "inspect_receipt",
     "known_keys",
     "read_noted_checkpoint",

@@ -30,6 +30,7 @@ fn judge(file: &Value, case: &Value) -> (ReceiptReport, Result<VerifiedReceipt, 
         anchor_id: given("anchor_id"),
         renewal: case.get("renewal").map(renewal_of),
         require_current: false,
+        require_witnessed: case["require_witnessed"].as_bool().unwrap_or(false),
     };
     let chain = chain(file, case);
     (inspect_receipt(&receipt, &chain, &expect).unwrap(), verify_receipt(&receipt, &chain, &expect))
@@ -83,6 +84,70 @@ fn receipts() {
             }
         }
     }
+}
+
+#[test]
+fn witnesses() {
+    let Some(file) = vectors("receipt") else { return };
+    for case in list(&file, "/witnessed/good").iter().chain(list(&file, "/witnessed/bad")) {
+        let name = text(case, "name");
+        let (found, verified) = judge(&file, case);
+        let shown: Vec<Value> = found
+            .witnesses
+            .iter()
+            .map(|each| serde_json::json!({ "name": each.name, "witnessed_at": each.witnessed_at }))
+            .collect();
+        assert_eq!(&shown, list(case, "/witnesses"), "{name}");
+        assert_eq!(found.witnesses_needed as u64, case["witnesses_needed"].as_u64().unwrap(), "{name}");
+        assert_eq!(found.witnessed, case["witnessed"].as_bool().unwrap(), "{name}");
+        assert_eq!(found.superseded_trust_root.map(u64::from), case["superseded_trust_root"].as_u64(), "{name}");
+        assert!(found.verified.iter().all(|line| line.vkey.name().starts_with("anchor.example/demo/")), "{name}");
+        let failure = found.failure.map(|failure| (failure.step, failure.code));
+        let expected =
+            case["failure"].as_object().map(|_| (text(&case["failure"], "step"), text(&case["failure"], "code")));
+        assert_eq!(failure, expected, "{name}");
+        match verified {
+            Ok(verified) => assert_eq!((verified.witnesses, verified.witnessed), (found.witnesses, found.witnessed)),
+            Err(error) => {
+                assert_eq!((error.step(), Some(error.code())), (failure.map(|at| at.0), failure.map(|at| at.1)))
+            }
+        }
+    }
+}
+
+#[test]
+fn every_receipt_that_is_not_witnessed_is_refused_if_it_is_demanded() {
+    let Some(file) = vectors("receipt") else { return };
+    for case in list(&file, "/good").iter().chain(list(&file, "/witnessed/good")) {
+        let mut demanded = case.clone();
+        demanded["require_witnessed"] = Value::Bool(true);
+        let is_witnessed = case["witnessed"].as_bool().unwrap_or(false);
+        assert_eq!(judge(&file, &demanded).1.is_ok(), is_witnessed, "{}", text(case, "name"));
+    }
+}
+
+#[test]
+fn a_superseded_receipt_is_refused_as_that_before_its_witnesses_are_counted() {
+    let Some(file) = vectors("receipt") else { return };
+    let cases = list(&file, "/witnessed/good");
+    let superseded = cases.iter().find(|case| case["superseded_trust_root"].is_u64()).unwrap();
+    let receipt = Receipt::from_json(&superseded["receipt"].to_string()).unwrap();
+    let expect = ReceiptExpectation { require_current: true, require_witnessed: true, ..ReceiptExpectation::default() };
+    let mut unlisted = superseded.clone();
+    unlisted["trust_root_versions"] = 3.into();
+    for held in [superseded, &unlisted] {
+        let error = verify_receipt(&receipt, &chain(&file, held), &expect).unwrap_err();
+        assert_eq!((error.step(), error.code()), (Some("trust_root"), "trust_root_superseded"));
+    }
+}
+
+#[test]
+fn a_checkpoint_says_who_has_witnessed_it() {
+    let Some(file) = vectors("receipt") else { return };
+    let case = &list(&file, "/witnessed/good")[0];
+    let found = verify_checkpoint(text(&case["receipt"], "checkpoint"), &chain(&file, case)).unwrap();
+    assert_eq!(found.witnesses.iter().map(|each| each.name.as_str()).collect::<Vec<_>>(), ["north", "south"]);
+    assert_eq!((found.witnesses_needed, found.witnessed, found.verified.len()), (2, true, 3));
 }
 
 #[test]
