@@ -16,6 +16,8 @@ const upTo = (version: number): string[] =>
   Array.from({ length: version }, (_, at) => ["--trust-root", versionPath(at + 1)]).flat();
 const rendered = (version: number, format: "tlog" | "sigsum"): string =>
   renderPolicy(parseSignedTrustRoot(documents[version - 1] ?? "", nodeCrypto.sha256), format);
+const witnessed = (version: number): string =>
+  renderPolicy(parseSignedTrustRoot(documents[version - 1] ?? "", nodeCrypto.sha256), "tlog", "witnessed");
 
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), "anchorctl-policy-"));
@@ -48,6 +50,15 @@ describe("anchorctl policy", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain("trust root 2");
     expect(readFileSync(out, "utf8")).toBe(rendered(2, "tlog"));
+  });
+
+  test("asks for the witnesses as well, if that is wanted", async () => {
+    const run = await runAnchorctl(home, ["policy", "--witnessed", "--root-thk", pin, ...upTo(5)]);
+    expect(run).toEqual({ exitCode: 0, stdout: witnessed(5), stderr: "" });
+    const plain = await runAnchorctl(home, ["policy", "--root-thk", pin, ...upTo(5)]);
+    expect(plain.stdout).toBe(rendered(5, "tlog"));
+    const none = await runAnchorctl(home, ["policy", "--json", "--witnessed", "--root-thk", pin, ...upTo(3)]);
+    expect([none.exitCode, JSON.parse(none.stdout)]).toEqual([1, expect.objectContaining({ failure: "no_witnesses" })]);
   });
 
   test("prints one JSON object", async () => {

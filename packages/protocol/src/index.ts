@@ -161,7 +161,7 @@ export type { NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
 export { distinctPolicyLines, meetsQuorum } from "./quorum.ts";
 export { formatPolicy, parsePolicy, satisfiesPolicy } from "./policy.ts";
 export { POLICY_FORMATS, renderPolicy } from "./policy-rendering.ts";
-export type { PolicyFormat } from "./policy-rendering.ts";
+export type { PolicyDemand, PolicyFormat } from "./policy-rendering.ts";
 export { TrustRootError } from "./trust-root-error.ts";
 export { NODE_STATUSES, ORIGINS_MAX, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
 export type {

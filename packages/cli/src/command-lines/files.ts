@@ -45,6 +45,7 @@ interface VerifyFlags extends CommonFlags, TrustFlags {
   readonly bundle?: string;
   readonly anchorId?: string;
   readonly requireCurrent?: true;
+  readonly witnessed?: true;
 }
 
 const BATCH_HELP = `
@@ -129,6 +130,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--bundle <file>", "a bundle instead; with <file>, its subject must be the event of that file")
     .option("--anchor-id <id>", "the anchor that the bundle must be about")
     .option("--require-current", "fail if only an older trust root is satisfied")
+    .option("--witnessed", "fail unless as many witnesses have signed as the trust root asks for")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
   withCluster(withTrustRoot(command)).action(async (file: string | undefined, flags: VerifyFlags) => {
@@ -139,6 +141,8 @@ export function addVerify(program: Command, context: CommandContext): void {
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
     const bundle = isBundleItself ? file : flags.bundle;
     if (bundle !== undefined) {
+      if (flags.witnessed === true)
+        throw new CliError(EXIT.usage, "witnessed_receipts_only", "--witnessed is for receipts, and this is a bundle");
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
       done(await verifyBundleCommand({ ...common, bundle, ...about }, printer, progress));
@@ -150,6 +154,7 @@ export function addVerify(program: Command, context: CommandContext): void {
       file,
       proof: flags.proof ?? null,
       isCurrentRequired: flags.requireCurrent === true,
+      isWitnessedRequired: flags.witnessed === true,
     };
     done(await verifyCommand(options, printer, progress));
   });

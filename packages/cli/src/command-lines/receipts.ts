@@ -114,6 +114,7 @@ export function addBundle(program: Command, context: CommandContext): void {
 interface PolicyFlags extends TrustFlags {
   readonly cluster?: string;
   readonly format: string;
+  readonly witnessed?: true;
   readonly out?: string;
   readonly json?: true;
 }
@@ -123,6 +124,7 @@ export function addPolicy(program: Command, context: CommandContext): void {
     .command("policy")
     .description("print the quorum rule of the newest trust root as a policy file for tools of others")
     .option("--format <format>", "tlog (C2SP, transparency-dev) or sigsum", "tlog")
+    .option("--witnessed", "ask for the witnesses of the trust root as well")
     .option("--out <file>", "where to write it (default: standard output)")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
@@ -133,7 +135,8 @@ export function addPolicy(program: Command, context: CommandContext): void {
     }
     const { workingDir } = context.io;
     const out = flags.out ?? null;
-    const options = { ...offlineTrustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
+    const demand = flags.witnessed === true ? ("witnessed" as const) : ("certified" as const);
+    const options = { ...offlineTrustOf(flags, context), format, demand, out, isJson: flags.json === true, workingDir };
     context.done(policyCommand(options, context));
   });
 }

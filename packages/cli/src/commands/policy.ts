@@ -1,6 +1,6 @@
 import { bytesToHex, renderPolicy } from "@event-anchoring/protocol";
-import type { PolicyFormat } from "@event-anchoring/protocol";
-import { EXIT } from "../terminal/cli-error.ts";
+import type { PolicyDemand, PolicyFormat } from "@event-anchoring/protocol";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { pinJson, printPin } from "../reports/describe-pin.ts";
 import type { Printer } from "../terminal/printer.ts";
@@ -10,6 +10,8 @@ import type { GivenPin } from "../files/trust-roots.ts";
 
 export interface PolicyOptions {
   readonly format: PolicyFormat;
+  /** What a checkpoint must be to satisfy it. */
+  readonly demand: PolicyDemand;
   /** Null: standard output. */
   readonly out: string | null;
   readonly trustRoots: readonly string[];
@@ -23,12 +25,14 @@ export function policyCommand(
   options: PolicyOptions,
   { printer, aside }: { readonly printer: Printer; readonly aside: Printer },
 ): ExitCode {
-  const { format, out, trustRoots: paths, pin, workingDir } = options;
+  const { format, demand, out, trustRoots: paths, pin, workingDir } = options;
   const held = loadTrustRoots({ paths, pin, workingDir });
   const { newest } = held.chain;
-  const policy = renderPolicy(newest, format);
+  const { version, witnesses } = newest.trustRoot;
+  if (demand === "witnessed" && witnesses.length === 0)
+    throw new CliError(EXIT.invalid, "no_witnesses", `trust root ${version} lists no witness`);
+  const policy = renderPolicy(newest, format, demand);
   if (out !== null) writeWhole(out, policy);
-  const { version } = newest.trustRoot;
   const rootThk = bytesToHex(newest.rootThk);
   if (options.isJson) {
     printer.json({ format, trust_root_version: version, root_thk: rootThk, pin: pinJson(held), policy, out });

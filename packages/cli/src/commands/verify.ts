@@ -30,6 +30,8 @@ export interface VerifyOptions {
   readonly pin: GivenPin | null;
   /** Whether a receipt that only an older trust root satisfies is refused. */
   readonly isCurrentRequired: boolean;
+  /** Whether a receipt that too few witnesses have signed is refused. */
+  readonly isWitnessedRequired: boolean;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
@@ -40,7 +42,9 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   const proofPath = options.proof ?? `${options.file}.tlog-proof`;
   const receipt = readReceipt(proofPath);
   const held = loadTrustRoots({ paths: options.trustRoots, pin: options.pin, workingDir: options.workingDir });
-  const verification = verifyReceipt({ receipt, trustRoots: held.chain, expect: { eventHash } }, nodeCrypto);
+  const { isWitnessedRequired: requireWitnessed } = options;
+  const input = { receipt, trustRoots: held.chain, expect: { eventHash }, requireWitnessed };
+  const verification = verifyReceipt(input, nodeCrypto);
   const verdict = judgeReceiptVerification(verification, held, options.isCurrentRequired);
   if (options.isJson) {
     printer.json(asJson(options, eventHash, held, verification, verdict));
@@ -85,6 +89,9 @@ function asJson(
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     certified_at: at === null ? null : isoSeconds(at),
     cosigners: cosignersOf(verification).map(({ name, timeS }) => ({ name, time: timeS })),
+    witnessed: verification.witnessed,
+    witnesses: verification.witnesses.map(({ name, witnessedAt }) => ({ name, time: witnessedAt })),
+    witnesses_needed: verification.witnessesNeeded,
     trust_root: { version: newest.trustRoot.version, root_thk: bytesToHex(newest.rootThk) },
     superseded_trust_root: verification.supersededTrustRoot ?? null,
     origin_lost: verification.originLost,
