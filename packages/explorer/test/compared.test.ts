@@ -6,7 +6,7 @@ import { judgeAll, parsePin, recognise } from "../src/index.ts";
 import type { Given } from "../src/index.ts";
 import { bundleText, bundles } from "./vector-bundles.ts";
 
-const NOTHING = { anchorId: null, eventHash: null };
+const NOTHING = { anchorId: null, eventHash: null, requireWitnessed: false };
 
 function given(name: string, text: string): Given {
   return recognise({ name, bytes: new TextEncoder().encode(text), isFile: false });

@@ -14,7 +14,7 @@ import {
 import type { Given } from "../src/index.ts";
 import { bundleText, bundles, receipts } from "./vector-bundles.ts";
 
-const NOTHING = { anchorId: null, eventHash: null };
+const NOTHING = { anchorId: null, eventHash: null, requireWitnessed: false };
 
 function given(name: string, text: string, isFile = false): Given {
   return recognise({ name, bytes: new TextEncoder().encode(text), isFile });

@@ -21,6 +21,8 @@ export interface ReceiptCase {
   readonly receipt: object;
   readonly expect: { readonly event_hash?: string; readonly payload?: string; readonly anchor_id?: string };
   readonly renewal?: object;
+  /** Absent: it is not demanded. */
+  readonly require_witnessed?: boolean;
   readonly verdict: string;
   readonly failure: { readonly step: string; readonly code: string } | null;
 }
@@ -46,6 +48,7 @@ export const receipts = load("receipt.json") as {
   };
   readonly good: readonly ReceiptCase[];
   readonly bad: readonly ReceiptCase[];
+  readonly witnessed: { readonly good: readonly ReceiptCase[]; readonly bad: readonly ReceiptCase[] };
 };
 
 export function bundleText({ bundle, of = "whole", changes = [] }: BundleCase): string {

@@ -18,6 +18,8 @@ export interface Head {
   /** What was verified, or why it is not good. */
   readonly text: string;
   readonly cosigners: readonly string[];
+  /** Likewise who is outside the cluster. */
+  readonly witnesses: readonly string[];
 }
 
 type Known = MonitorLook["origins"][number];
@@ -34,7 +36,10 @@ function textOf({ checkpoint, previousTreeSize, treeSize }: Known, isPinned: boo
   const whose = isPinned ? "" : ", by keys that nobody has pinned";
   const signed = `signed by ${checkpoint.cosigners.length} nodes, a quorum${whose}`;
   const old = checkpoint.supersededTrustRoot;
-  const warning = old === null ? "" : `; only trust root ${old} is satisfied, not the newest`;
+  const witnesses = checkpoint.witnesses.map(({ name }) => name).join(", ");
+  const witnessed = checkpoint.witnessed ? `, witnessed by ${witnesses}` : "";
+  const older = old === null ? "" : `; only trust root ${old} is satisfied, not the newest`;
+  const warning = `${witnessed}${older}`;
   if (previousTreeSize === null) return `${signed}${warning}; the first that this page has seen`;
   if (previousTreeSize === treeSize) return `${signed}${warning}; the same as before`;
   return `${signed}${warning}; the ${previousTreeSize} leaves seen before are its beginning`;
@@ -56,7 +61,16 @@ export function headsOf(
     if (known === undefined) {
       const text =
         status === "lost" ? "marked lost: nothing is ever written to it again" : "nothing is anchored here yet";
-      return { ...base, mark: "skip", treeSize: null, rootHash: null, firstSize: null, text, cosigners: [] };
+      return {
+        ...base,
+        mark: "skip",
+        treeSize: null,
+        rootHash: null,
+        firstSize: null,
+        text,
+        cosigners: [],
+        witnesses: [],
+      };
     }
     const isAlarmed = alarms.kept.some((alarm) => alarm.originFingerprint === originFingerprint);
     const first = before.find((head) => head.originFingerprint === originFingerprint)?.firstSize ?? null;
@@ -69,6 +83,7 @@ export function headsOf(
       firstSize: first ?? treeSize,
       text: textOf(known, pin !== null, isAlarmed),
       cosigners: checkpoint?.cosigners.map(({ name, time }) => `${name} at ${isoSeconds(time)}`) ?? [],
+      witnesses: checkpoint?.witnesses.map((each) => `${each.name} at ${isoSeconds(each.witnessedAt)}`) ?? [],
     };
   });
   return heads.toSorted((a, b) => ((a.nodeId ?? "~") < (b.nodeId ?? "~") ? -1 : 1));

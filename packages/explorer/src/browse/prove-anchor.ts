@@ -19,7 +19,7 @@ export async function proveAnchor(service: NodeService, anchorId: string): Promi
     const { receipt, anchorId: statedId } = receiptFromJson(stated);
     const given = { kind: "receipt", name: `anchor ${short(anchorId)}`, size: 0, receipt, statedId } as const;
     // The id that was asked for is what the receipt must be of.
-    const expected = { anchorId: hexToBytes(anchorId, 32), eventHash: null };
+    const expected = { anchorId: hexToBytes(anchorId, 32), eventHash: null, requireWitnessed: false };
     const judge = (judgedBy: JudgedBy): Judged => judgeReceipt(given, judgedBy, expected, { files: [], receipts: [] });
     return { anchorId, refusal: null, judge };
   } catch (error) {

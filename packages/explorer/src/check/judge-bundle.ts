@@ -47,11 +47,17 @@ export function judgeBundle(
   const judge = (bundle: Bundle): BundleVerification =>
     verifyBundle({ bundle, trust: { trustRoots: judgedBy.chain }, expect }, crypto);
   const verification = judge(given.bundle);
+  const outcome = pinnedOutcomeOf(verification, judgedBy);
+  const text = bundleVerdictText(verification, judgedBy, PIN_ADVICE);
+  // A state head in a bundle has no lines of witnesses: of bundles it cannot be asked.
+  const isRefused = expected.requireWitnessed && outcome === "valid";
   return {
     name: given.name,
     kind: "bundle",
-    mark: VERDICT_MARKS[pinnedOutcomeOf(verification, judgedBy)],
-    text: bundleVerdictText(verification, judgedBy, PIN_ADVICE),
+    mark: isRefused ? "warn" : VERDICT_MARKS[outcome],
+    text: isRefused
+      ? `NOT WITNESSED: nobody outside the cluster vouches for a bundle. Without that demand: ${text}`
+      : text,
     steps: [pinStep(judgedBy), ...bundleSteps(verification, judgedBy)],
     leaf: null,
     bundle: {

@@ -21,6 +21,8 @@ export interface Expected {
   readonly anchorId: Uint8Array | null;
   /** SHA-256 of the event, where the file itself is not given. */
   readonly eventHash: Uint8Array | null;
+  /** What is certified and not witnessed is not good. */
+  readonly requireWitnessed: boolean;
 }
 
 interface Compared {
@@ -101,7 +103,9 @@ export function judgeReceipt(
     ...(compared === null ? {} : { eventHash: compared.eventHash }),
     ...(anchorId === null ? {} : { anchorId }),
   };
-  const verification = verifyReceipt({ receipt: given.receipt, trustRoots: judgedBy.chain, expect }, nobleCrypto);
+  const { requireWitnessed } = expected;
+  const input = { receipt: given.receipt, trustRoots: judgedBy.chain, expect, requireWitnessed };
+  const verification = verifyReceipt(input, nobleCrypto);
   const verdict = judgeReceiptVerification(verification, judgedBy, false);
   const subject = compared === null ? `the record of ${given.name} is the one` : `${compared.name} is the event`;
   const file =

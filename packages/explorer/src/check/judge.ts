@@ -92,7 +92,7 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
       held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),
     ),
     ...judgeEach(givenOf(given, "checkpoint"), (one) =>
-      held.state === "held" ? judgeCheckpoint(one, held.judgedBy) : withoutTrust(one, held),
+      held.state === "held" ? judgeCheckpoint(one, held.judgedBy, expected.requireWitnessed) : withoutTrust(one, held),
     ),
   ];
   return [...verdicts, ...judgeHeld(given, held)];

@@ -6,7 +6,7 @@ import { About } from "./about.tsx";
 import { AlarmList } from "./alarm-list.tsx";
 import { ConnectForm } from "./connect-form.tsx";
 import { DropZone, GivenList } from "./given-files.tsx";
-import { ExpectedFields, PinField } from "./pin-field.tsx";
+import { ExpectedFields, PinField, WitnessSwitch } from "./pin-field.tsx";
 import { useWatch } from "./use-watch.ts";
 import { Verdicts, isReadable, useGiven, useVerdicts } from "./verdicts.tsx";
 import { WatchedLog } from "./watched-log.tsx";
@@ -60,13 +60,14 @@ export function App(): JSX.Element {
   const [pinText, setPinText] = useState("");
   const [anchorText, setAnchorText] = useState("");
   const [hashText, setHashText] = useState("");
+  const [requireWitnessed, setRequireWitnessed] = useState(false);
   const pin = useMemo(() => parsePin(pinText), [pinText]);
   const given = useMemo(() => items.map((item) => item.given), [items]);
   const names = useMemo(() => new Map(givenOf(given, "names").flatMap((one) => [...one.names])), [given]);
   const namesFrom = givenOf(given, "names")
     .map(({ name }) => name)
     .join(", ");
-  const verdicts = useVerdicts({ given, pin, anchorText, hashText });
+  const verdicts = useVerdicts({ given, pin, anchorText, hashText, requireWitnessed });
   const { watched, service, ...connection } = useWatch(pin);
   const expected = { anchorText, hashText, onAnchorText: setAnchorText, onHashText: setHashText };
   const isAnswerable = isReadable(anchorText) && isReadable(hashText);
@@ -93,6 +94,7 @@ export function App(): JSX.Element {
           <section aria-labelledby="trusted">
             <h2 id="trusted">Whom you trust</h2>
             <PinField text={pinText} pin={pin} onText={setPinText} />
+            {part === "check" && <WitnessSwitch isOn={requireWitnessed} onChange={setRequireWitnessed} />}
             {part === "check" && <ExpectedFields {...expected} />}
           </section>
         </div>

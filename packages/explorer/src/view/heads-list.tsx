@@ -14,7 +14,7 @@ function timesText({ phase, refusal, pauseMs, lookedAtMs }: Watched): string {
 }
 
 function HeadItem({ head }: { readonly head: Head }): JSX.Element {
-  const { originFingerprint, nodeId, mark, treeSize, firstSize, rootHash, text, cosigners } = head;
+  const { originFingerprint, nodeId, mark, treeSize, firstSize, rootHash, text, cosigners, witnesses } = head;
   const growth = treeSize === null || firstSize === null ? 0 : treeSize - firstSize;
   return (
     <li class="head" data-mark={mark} data-origin={originFingerprint}>
@@ -44,6 +44,10 @@ function HeadItem({ head }: { readonly head: Head }): JSX.Element {
             {cosigners.map((cosigner) => [
               <dt key={`${cosigner} label`}>signed by</dt>,
               <dd key={cosigner}>{cosigner}</dd>,
+            ])}
+            {witnesses.map((witness) => [
+              <dt key={`${witness} label`}>witnessed by</dt>,
+              <dd key={witness}>{witness}</dd>,
             ])}
           </dl>
         </details>

@@ -40,6 +40,33 @@ export function PinField({ text, pin, onText }: PinFieldProps): JSX.Element {
   );
 }
 
+interface WitnessSwitchProps {
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+/** Whether the word of the cluster's own nodes is enough. */
+export function WitnessSwitch({ isOn, onChange }: WitnessSwitchProps): JSX.Element {
+  return (
+    <div class="demand">
+      <label for="witnessed">
+        <input
+          id="witnessed"
+          type="checkbox"
+          aria-describedby="witnessed-why"
+          checked={isOn}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />{" "}
+        Demand witnesses
+      </label>
+      <p id="witnessed-why" class="quiet">
+        The nodes of a cluster certify a tree. Witnesses outside of it say that they have seen no other one. With this,
+        only what enough of them have signed turns green.
+      </p>
+    </div>
+  );
+}
+
 interface ExpectedProps {
   readonly anchorText: string;
   readonly hashText: string;

@@ -44,20 +44,31 @@ interface Question {
   readonly pin: Pin;
   readonly anchorText: string;
   readonly hashText: string;
+  readonly requireWitnessed: boolean;
 }
 
 /** Judged after what was typed is on the screen: the page stands still while a large bundle is judged. */
-export function useVerdicts({ given, pin, anchorText, hashText }: Question): readonly Verdict[] | null {
+export function useVerdicts({
+  given,
+  pin,
+  anchorText,
+  hashText,
+  requireWitnessed,
+}: Question): readonly Verdict[] | null {
   const [verdicts, setVerdicts] = useState<readonly Verdict[] | null>([]);
   const pinned = pin.state === "given" ? pin.rootThk.join() : "";
   useEffect(() => {
     setVerdicts(null);
     // Something to compare with that cannot be read must not be passed over.
     if (!isReadable(anchorText) || !isReadable(hashText)) return undefined;
-    const expected = { anchorId: hashOf(parsePin(anchorText)), eventHash: hashOf(parsePin(hashText)) };
+    const expected = {
+      anchorId: hashOf(parsePin(anchorText)),
+      eventHash: hashOf(parsePin(hashText)),
+      requireWitnessed,
+    };
     const timer = setTimeout(() => setVerdicts(judgeAll(given, pin, expected)), 0);
     return () => clearTimeout(timer);
-  }, [given, pinned, anchorText, hashText]);
+  }, [given, pinned, anchorText, hashText, requireWitnessed]);
   return verdicts;
 }
 

@@ -153,6 +153,11 @@ export class ProofPage {
     await this.page.locator("#pin").fill(rootThk);
   }
 
+  /** Sets the switch that asks for witnesses. */
+  async demandWitnesses(isOn: boolean): Promise<void> {
+    await this.page.locator("#witnessed").setChecked(isOn);
+  }
+
   /** The verdicts, once there is one for each of so many things. */
   async cards(count: number): Promise<ShownCard[]> {
     await this.page

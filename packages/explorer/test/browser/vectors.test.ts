@@ -158,8 +158,12 @@ describeInBrowser("receipts", () => {
   /** Neither the page nor the command takes a payload or a renewal. */
   const isTaken = ({ expect: wanted, renewal }: ReceiptCase): boolean =>
     wanted.payload === undefined && renewal === undefined;
-  const all = [...receipts.good, ...receipts.bad];
-  const groups = together(all.filter(isTaken), (one) => [one.trust_root_versions, one.expect]);
+  const all = [...receipts.good, ...receipts.bad, ...receipts.witnessed.good, ...receipts.witnessed.bad];
+  const groups = together(all.filter(isTaken), (one) => [
+    one.trust_root_versions,
+    one.expect,
+    one.require_witnessed ?? false,
+  ]);
 
   test("all are judged here but those with a payload or a renewal", () => {
     expect(all.filter((one) => !isTaken(one)).map(({ name }) => name)).toEqual([
@@ -172,7 +176,9 @@ describeInBrowser("receipts", () => {
   });
 
   test.each(groups)("%s, and those like it: verdict and steps", async (_, cases) => {
-    const { trust_root_versions: versions = 1, expect: wanted = {} } = cases[0] ?? {};
+    const [first] = cases;
+    if (first === undefined) throw new RangeError("a group has a first case");
+    const { trust_root_versions: versions, expect: wanted, require_witnessed: requireWitnessed = false } = first;
     const documents = receipts.trust_roots.slice(0, versions);
     const pinned = { documents, pinnedRootThk: hexToBytes(receipts.pinned_root_thk, 32) };
     const held = verifyTrustRootChain(pinned, nodeCrypto);
@@ -182,6 +188,7 @@ describeInBrowser("receipts", () => {
     await page.page.getByText("More to compare with").click();
     await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
     await page.page.locator("#expected-anchor").fill(wanted.anchor_id ?? "");
+    await page.demandWitnesses(requireWitnessed);
     const named = cases.map((one, at) => ({ one, name: `${at}.json`, text: JSON.stringify(one.receipt) }));
     await page.give([...named, ...documents.map((text, at) => ({ name: `trust-root-${at + 1}.txt`, text }))]);
     const cards = await page.cards(named.length + 1);
@@ -192,7 +199,8 @@ describeInBrowser("receipts", () => {
         // The page expects what the answer states, too.
         anchorId: wanted.anchor_id === undefined ? stated : hexToBytes(wanted.anchor_id),
       };
-      const verification = verifyReceipt({ receipt, trustRoots: held.chain, expect: expected }, nodeCrypto);
+      const input = { receipt, trustRoots: held.chain, expect: expected, requireWitnessed };
+      const verification = verifyReceipt(input, nodeCrypto);
       const content = "the SHA-256 that was typed in";
       const steps = receiptSteps(verification, { chain: held.chain, pin: {} }, content);
       const card = cards.find((each) => each.name === name);
@@ -256,5 +264,61 @@ describeInBrowser("files with their receipts", () => {
       expect([said.sentence, isGreen && typed === null]).toEqual([said.sentence, false]);
       await page.close();
     }
+  });
+});
+
+describeInBrowser("witnesses", () => {
+  /** What the leaf of the vectors holds is the hash of this. */
+  const content = "event 5";
+  const named = (name: string): ReceiptCase => {
+    const found = [...receipts.witnessed.good, ...receipts.witnessed.bad].find((one) => one.name === name);
+    if (found === undefined) throw new RangeError(`no vector is called ${name}`);
+    return found;
+  };
+  const filesOf = ({ receipt, trust_root_versions: versions }: ReceiptCase): GivenFile[] => [
+    { name: "event.txt", text: content },
+    { name: "event.txt.tlog-proof", text: formatProof(receiptFromJson(receipt).receipt) },
+    ...receipts.trust_roots.slice(0, versions).map((text, at) => ({ name: `trust-root-${at + 1}.txt`, text })),
+  ];
+
+  test("the switch asks for them: certified is green without it, and not with it", async () => {
+    const page = await ProofPage.open(built.browser, { file: pageFile });
+    await page.pin(receipts.pinned_root_thk);
+    await page.give(filesOf(named("one too few, not demanded")));
+    const receiptCard = async (): Promise<ShownCard | undefined> =>
+      (await page.cards(2)).find(({ kind }) => kind === "receipt");
+    const certified = await receiptCard();
+    expect([certified?.mark, certified?.sentence]).toEqual(["pass", expect.not.stringContaining("witnessed")]);
+    expect(certified?.steps).toContain("–|witnesses|certified, not witnessed: 1 of 3 witnesses, 2 needed: west");
+    await page.demandWitnesses(true);
+    await page.page.locator('.card[data-kind="receipt"][data-mark="fail"]').waitFor();
+    expect((await receiptCard())?.sentence).toContain("NOT VALID (not_witnessed)");
+    await page.give(filesOf(named("as many as are needed")));
+    await page.page.locator('.card[data-kind="receipt"][data-mark="pass"]').waitFor();
+    expect((await receiptCard())?.sentence).toContain(", witnessed by north, south at 2026-02-02T02:41:45Z.");
+    await page.picture("witnessed-light");
+    await page.close();
+  });
+
+  test("a checkpoint alone says who has witnessed it, and a bundle cannot be asked", async () => {
+    const page = await ProofPage.open(built.browser, { file: pageFile });
+    const { receipt } = receiptFromJson(named("all of them").receipt);
+    await page.pin(receipts.pinned_root_thk);
+    await page.demandWitnesses(true);
+    const roots = receipts.trust_roots.slice(0, 4).map((text, at) => ({ name: `trust-root-${at + 1}.txt`, text }));
+    await page.give([{ name: "head.checkpoint", text: receipt.checkpoint }, ...roots]);
+    const head = (await page.cards(2)).find(({ kind }) => kind === "checkpoint");
+    expect([head?.mark, head?.sentence]).toEqual(["pass", expect.stringContaining("witnessed by north, south, west.")]);
+    await page.close();
+    const other = await ProofPage.open(built.browser, { file: pageFile });
+    const [bundle] = bundles.good.filter(({ outcome }) => outcome === "valid");
+    if (bundle === undefined) throw new RangeError("bundle.json has valid bundles");
+    await other.pin(bundle.pinned_root_thk);
+    await other.give([{ name: "act.bundle.json", text: bundleText(bundle) }]);
+    expect((await other.cards(1))[0]?.mark).toBe("pass");
+    await other.demandWitnesses(true);
+    await other.page.locator('.card[data-mark="warn"]').waitFor();
+    expect((await other.cards(1))[0]?.sentence).toMatch(/^NOT WITNESSED: /u);
+    await other.close();
   });
 });
