@@ -9,6 +9,7 @@ import type { ProgramIo } from "./terminal/program-io.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
 import { addHistory } from "./command-lines/history.ts";
+import { addExport } from "./command-lines/export.ts";
 import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
@@ -88,6 +89,7 @@ function buildProgram(context: CommandContext): Command {
   addHistory(program, context);
   addLatest(program, context);
   addMonitor(program, context);
+  addExport(program, context);
   addPolicy(program, context);
   addClaim(program, context);
   addGrant(program, context);

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { CrosscheckProcess, availableSdks } from "../../../test/sdk/crosscheck-process.ts";
+import { FileServer } from "./file-server.ts";
 import { LyingNode, anotherTree } from "./real-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
@@ -290,6 +291,26 @@ describe("a watch", () => {
     const { exitCode, stdout } = await look("--json");
     expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { consistent: true, alarms: [], unavailable: [] }]);
     expect(await lookAtLiar()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("as before") });
+  }, 120_000);
+
+  test("of the log as files, at a web server that knows nothing of it, sees what the nodes show", async () => {
+    const folder = path("public");
+    const { origins } = await answerOf("export", folder);
+    expect(origins).toContainEqual(expect.objectContaining({ origin_fingerprint: origin() }));
+    const files = await FileServer.start((name) => {
+      const file = join(folder, name);
+      return existsSync(file) && statSync(file).isFile() ? readFileSync(file) : null;
+    });
+    try {
+      const args = ["monitor", "--state", state, "--api-url", files.url, "--trust-root", trustRoot];
+      expect(await runAnchorctl(home, args)).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining("as before"),
+      });
+      expect(await (await fetch(files.url)).text()).toContain("Content-Security-Policy");
+    } finally {
+      files.stop();
+    }
   }, 120_000);
 
   test("of a node that shows an older tree raises a rollback, with both notes as evidence", async () => {

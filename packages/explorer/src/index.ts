@@ -4,7 +4,6 @@ export { parsePin } from "./check/trust.ts";
 export { leavesOf } from "./chain/bundle-leaves.ts";
 export { chainModelOf } from "./chain/chain-model.ts";
 export { drawingOf } from "./chain/layout.ts";
-export { proofFromTiles } from "./browse/proof-from-tiles.ts";
 export { placeInLayers } from "./chain/layered.ts";
 export { stopsOf } from "./chain/positions.ts";
 export { detailRows, termsOf } from "./chain/record-details.ts";

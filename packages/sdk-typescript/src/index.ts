@@ -88,6 +88,8 @@ export type {
   WatchedLatest,
 } from "./monitor.ts";
 export type { Alarm, AlarmCode } from "./monitor-alarm.ts";
+export { proofFromTiles } from "./proof-from-tiles.ts";
+export type { FetchTile } from "./proof-from-tiles.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/bundle";
@@ -120,6 +122,7 @@ export type {
   TrustRootAnchor,
   UnknownAnchor,
 } from "./anchors.ts";
+export { leavesOfBundle } from "./tiles.ts";
 export type { EntriesPlace, TilePlace } from "./tiles.ts";
 export type {
   ActiveClaim,

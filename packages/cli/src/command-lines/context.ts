@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
+import { parseDuration } from "../terminal/time-options.ts";
 import type { ProgramIo } from "../terminal/program-io.ts";
 import { Progress } from "../terminal/progress.ts";
 import { VARIABLES } from "../files/settings.ts";
@@ -98,6 +99,16 @@ export function withTrustRoot(command: Command): Command {
 
 export function withTimeout(command: Command, defaultS = 30): Command {
   return command.option("--timeout <seconds>", `how long to try, over all nodes (default: ${defaultS})`);
+}
+
+const INTERVAL_MS_MIN = 1000;
+
+/** Null: once. @throws CliError `usage` */
+export function intervalOf(interval: string | undefined): number | null {
+  if (interval === undefined) return null;
+  const intervalMs = parseDuration("--interval", interval);
+  if (intervalMs >= INTERVAL_MS_MIN) return intervalMs;
+  throw new CliError(EXIT.usage, "interval_invalid", "--interval is at least 1s");
 }
 
 export function targetOf(flags: TargetFlags, { io, settings }: CommandContext): Target {

@@ -14,9 +14,9 @@ import { Service } from "../service/service.ts";
 import { stateHome } from "../files/settings.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
-import { parseDuration } from "../terminal/time-options.ts";
 import {
   HELP,
+  intervalOf,
   offlineTrustOf,
   targetOf,
   timeoutMsOf,
@@ -146,8 +146,6 @@ interface MonitorFlags extends ReadingFlags {
   readonly interval?: string;
 }
 
-const INTERVAL_MS_MIN = 1000;
-
 export function addMonitor(program: Command, context: CommandContext): void {
   const command = program
     .command("monitor")
@@ -158,15 +156,16 @@ export function addMonitor(program: Command, context: CommandContext): void {
     )
     .option("--interval <duration>", "look again and again, for example every 30s (default: one look)");
   withReading(command).action(async (flags: MonitorFlags) => {
-    const { target, trust, timeoutMs } = readingOf(flags, context);
-    const intervalMs = flags.interval === undefined ? null : parseDuration("--interval", flags.interval);
-    if (intervalMs !== null && intervalMs < INTERVAL_MS_MIN) {
-      throw new CliError(EXIT.usage, "interval_invalid", "--interval is at least 1s");
-    }
+    const target = targetOf(flags, context);
+    const trust = {
+      ...trustOf(flags, context),
+      clusterFolder: target.clusterFolder,
+      workingDir: context.io.workingDir,
+    };
     const options = {
       statePathOf: (clusterId: string) => flags.state ?? defaultStatePath(clusterId, context),
-      intervalMs,
-      timeoutMs,
+      intervalMs: intervalOf(flags.interval),
+      timeoutMs: timeoutMsOf(flags, context),
       isJson: flags.json === true,
       trust,
       signal: context.io.signal ?? null,

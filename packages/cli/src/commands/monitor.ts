@@ -7,13 +7,12 @@ import type { TrustOptions } from "../reports/check-receipt.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { pinJson, printPin } from "../reports/describe-pin.ts";
-import { monitoredNode } from "../service/monitored-node.ts";
+import { monitoredNode, publicLog } from "../service/monitored-node.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { asCliError } from "../files/read-input.ts";
 import { foreignTrustRoots } from "../service/service-trust-roots.ts";
 import { Service, refusedBy, unavailable } from "../service/service.ts";
 import { leaves } from "../terminal/words.ts";
-import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import type { HeldTrustRoots } from "../files/trust-roots.ts";
 
@@ -41,9 +40,10 @@ export async function monitorCommand(options: MonitorOptions, target: Target, pr
   const store = new FileMonitorStore(statePath);
   const { timeoutMs, isJson } = options;
   const services = target.apiUrls.map((apiUrl) => {
-    return new Service({ apiUrls: [apiUrl], apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
+    return new Service({ apiUrls: [apiUrl], apiKey: target.apiKey, timeoutMs, onWait: target.onWait });
   });
-  const client = services.map((service) => monitoredNode(service.client));
+  const monitored = target.apiKey === null ? publicLog : monitoredNode;
+  const client = services.map((service) => monitored(service.client));
   const monitor = new Monitor({ client, store, trustRoot: held.chain, watchesLost: true });
   const watch = { held, isJson, apiUrls: target.apiUrls, evidencePath: store.evidencePath };
   for (;;) {

@@ -1,4 +1,4 @@
-import { readers } from "@event-anchoring/sdk";
+import { NotFound, UnexpectedAnswer, proofFromTiles, readers } from "@event-anchoring/sdk";
 import type { Client, MonitoredService, RawRequest, Reader } from "@event-anchoring/sdk";
 
 const { base64, count, hex32, listOf, optional, record, text } = readers;
@@ -10,20 +10,58 @@ const readLatest = record({
 });
 const readProof = record({ proof: listOf(base64) });
 
+const BYTES = "application/octet-stream";
+
+async function read<Value>(client: Client, request: RawRequest, reader: Reader<Value>): Promise<Value> {
+  return (await client.request(request)).read(reader);
+}
+
 /** A node as the monitor asks it. Only the judged parts of an answer are read: the rest cannot break the monitor. */
 export function monitoredNode(client: Client): MonitoredService {
-  const read = async <Value>(path: string, query: RawRequest["query"], reader: Reader<Value>): Promise<Value> =>
-    (await client.request({ path, query })).read(reader);
   return {
-    trustRoot: () => read("/v1/trust-root", {}, readTrustRoots),
+    trustRoot: () => read(client, { path: "/v1/trust-root" }, readTrustRoots),
     latest: ({ originFingerprint, fromSize }) => {
       const query = { origin_fingerprint: originFingerprint, from_size: fromSize };
-      return read("/v1/event-anchors/latest", query, readLatest);
+      return read(client, { path: "/v1/event-anchors/latest", query }, readLatest);
     },
     consistency: ({ originFingerprint, fromSize, toSize }) => {
       const query = { origin_fingerprint: originFingerprint, from_size: fromSize, to_size: toSize };
-      return read("/v1/event-anchors/consistency", query, readProof);
+      return read(client, { path: "/v1/event-anchors/consistency", query }, readProof);
     },
     getCheckpoint: (originFingerprint) => client.getCheckpoint(originFingerprint),
+  };
+}
+
+/** A log that shows itself to everybody, as files or by a node: heads are checkpoints, and proofs are made of tiles. */
+export function publicLog(client: Client): MonitoredService {
+  const isAnswer = (status: number): boolean => status === 200 || status === 404;
+  /** Null: there is no such file. */
+  const fileOf = async (originFingerprint: string, path: string, accept: string): Promise<Uint8Array | null> => {
+    const answer = await client.request({ path: `/v1/origins/${originFingerprint}/${path}`, accept, isAnswer });
+    return answer.status === 404 ? null : answer.body;
+  };
+  const checkpoint = async (originFingerprint: string): Promise<string> => {
+    const note = await fileOf(originFingerprint, "checkpoint", "text/plain");
+    if (note !== null) return Buffer.from(note).toString("utf8");
+    throw new NotFound("no_anchor_yet", "there is no checkpoint", { status: 404 });
+  };
+  return {
+    trustRoot: () => read(client, { path: "/v1/trust-root" }, readTrustRoots),
+    latest: async ({ originFingerprint }) => ({
+      originFingerprint,
+      checkpoint: await checkpoint(originFingerprint),
+      consistency: null,
+    }),
+    consistency: async ({ originFingerprint, fromSize, toSize }) => {
+      const tileAt = (path: string): Promise<Uint8Array | null> => fileOf(originFingerprint, path, BYTES);
+      const fetchTile = async (path: string): Promise<Uint8Array> => {
+        // Who keeps files may have only the full tile by now.
+        const tile = (await tileAt(path)) ?? (await tileAt(path.replace(/\.p\/\d+$/u, "")));
+        if (tile !== null) return tile;
+        throw new UnexpectedAnswer(`there is no ${path}`);
+      };
+      return { proof: await proofFromTiles(fromSize, toSize, fetchTile) };
+    },
+    getCheckpoint: checkpoint,
   };
 }

@@ -10,8 +10,9 @@ const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** What is no JSON object where one is wanted was not said by a node: another one is asked. */
 export const serviceTransport: Transport = async (asked) => {
   const response = await send(asked);
-  const isBytes = asked.headers["accept"] !== "application/json" && response.status === 200;
-  if (isBytes || isPassing(response.status) || isJsonObject(response.body)) return response;
+  // A web server says in its own words that a file is not there.
+  const isFile = asked.headers["accept"] !== "application/json" && [200, 404].includes(response.status);
+  if (isFile || isPassing(response.status) || isJsonObject(response.body)) return response;
   throw new TransportFailure("lost", "the answer is not a JSON object", { wasSent: true });
 };
 

@@ -8,10 +8,10 @@ import {
   Unauthorized,
   Unavailable,
   UnexpectedAnswer,
+  proofFromTiles,
   readers,
 } from "@event-anchoring/sdk";
 import type { MonitoredService, Reader, WatchedLatest } from "@event-anchoring/sdk";
-import { proofFromTiles } from "./proof-from-tiles.ts";
 
 const { count, flag, hex32, base64, listOf, nullable, object, oneOf, optional, record, text } = readers;
 

@@ -1,6 +1,5 @@
 /** The proof that one tree is the beginning of another, made from tiles: a public log shows these without a key. */
 import {
-  nobleCrypto,
   proveConsistency,
   subtreeHashInTile,
   subtreesForConsistency,
@@ -8,7 +7,8 @@ import {
   tilePath,
   tileWidthAt,
 } from "@event-anchoring/protocol";
-import { UnexpectedAnswer } from "@event-anchoring/sdk";
+import { sha256 } from "./crypto.ts";
+import { UnexpectedAnswer } from "./errors.ts";
 
 /** @returns the bytes of a tile, by its path in the log */
 export type FetchTile = (path: string) => Promise<Uint8Array>;
@@ -19,7 +19,11 @@ function placeOf(level: number, index: number, size: number) {
   return { path: tilePath(tileLevel, tileIndex, tileWidthAt(tileLevel, tileIndex, size)), start, end };
 }
 
-/** Whether it proves anything is for who verifies it. @throws UnexpectedAnswer for a tile that is too short */
+/**
+ * For a MonitoredService that reads a public log, or files, without a key. Whether it proves anything is for who
+ * verifies it.
+ * @throws UnexpectedAnswer for a tile that is too short
+ */
 export async function proofFromTiles(
   fromSize: number,
   toSize: number,
@@ -32,7 +36,7 @@ export async function proofFromTiles(
     const { path, start, end } = placeOf(level, index, toSize);
     const tile = tiles.get(path) ?? new Uint8Array(0);
     if (tile.length < end * 32) throw new UnexpectedAnswer(`the tile ${path} has ${tile.length} bytes`);
-    return subtreeHashInTile(tile, start, end, nobleCrypto.sha256);
+    return subtreeHashInTile(tile, start, end, sha256);
   };
-  return proveConsistency(fromSize, toSize, hashAt, nobleCrypto.sha256);
+  return proveConsistency(fromSize, toSize, hashAt, sha256);
 }
