@@ -122,7 +122,7 @@ CREATE TABLE state.anchors (
   origin          smallint NOT NULL,
   depth           bigint   NOT NULL,
   kind            smallint NOT NULL,
-  event_prefix    integer, -- of an event (kinds 1 and 6): first 4 bytes of SHA-256(event_hash)
+  event_prefix    integer, -- of an event (kinds 1 and 6): first 4 bytes of SHA-256(event_hash), its key in runs
   accepted_ms     bigint   NOT NULL,
   anchor_prefix   bigint   NOT NULL,
   anchor_id       bytea    NOT NULL,
@@ -140,32 +140,19 @@ CREATE UNIQUE INDEX anchors_by_depth ON state.anchors (origin, depth);
 CREATE INDEX anchors_by_id ON state.anchors (anchor_prefix);
 CREATE INDEX anchors_by_client_event ON state.anchors (client_prefix) WHERE client_prefix IS NOT NULL;
 
--- Look-ups of events and records. What an event refers to is in its leaf, and the indexes of references take it from
--- there: they cannot disagree with it.
---
--- Places in a leaf of kind 1 or 6, from 1: event_hash 116, iris_ref 148, grant_ref 212 (docs/PROTOCOL.md, "Leaf").
--- What an index finds by the first bytes of a hash is compared in full.
-
--- Clients choose event hashes, so the index has the first 4 bytes of the hash's own hash: nobody can make many that
--- meet in one place. The node computes them: as an expression of the index they were half of an apply. The index is
--- written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in the newest run, which is
--- in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the other.
-CREATE INDEX anchors_by_event_hash ON state.anchors (
-  ((sequence >> 17)::integer),
-  event_prefix,
-  sequence
-) WHERE event_prefix IS NOT NULL;
-
--- References are ids of anchors that exist, so their own first 8 bytes do. With the sequence behind them, what is
--- referred to a million times is listed page by page.
-CREATE INDEX anchors_by_iris_ref ON state.anchors
-  ((('x' || encode(substr(leaf, 148, 8), 'hex'))::bit(64)::bigint), sequence)
-  WHERE kind IN (1, 6)
-    AND substr(leaf, 148, 32) <> '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea;
-CREATE INDEX anchors_by_grant_ref ON state.anchors
-  ((('x' || encode(substr(leaf, 212, 8), 'hex'))::bit(64)::bigint), sequence)
-  WHERE kind IN (1, 6)
-    AND substr(leaf, 212, 32) <> '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea;
+-- Lists of events by event hash, claim or grant: which leaves have which. A run is over the leaves from `first` to
+-- before `past`, and each part of it is a row that fills a page. An item is a 47-bit key and 16 bits of the leaf's
+-- distance from `first`; items ascend, also from part to part. Derived from leaves: those behind the last run are
+-- looked through.
+CREATE TABLE state.lookup_runs (
+  index     smallint NOT NULL CHECK (index IN (1, 2, 3)),  -- event hash, iris_ref, grant_ref
+  first     bigint   NOT NULL,
+  past      bigint   NOT NULL,
+  last_item bigint   NOT NULL,  -- 0: no leaf of the run has one
+  items     bigint[] NOT NULL CHECK (array_position(items, NULL) IS NULL),
+  PRIMARY KEY (index, first, last_item)
+);
+ALTER TABLE state.lookup_runs ALTER COLUMN items SET STORAGE PLAIN;
 
 -- What a claim, grant or revocation says without its signatures; events with a client's id have the column too.
 CREATE INDEX anchors_by_content ON state.anchors

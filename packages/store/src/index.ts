@@ -13,7 +13,7 @@ export { addsRowsOnly } from "./ledger/apply.ts";
 export { PAGE_ROWS_MAX, Reads } from "./reads/reads.ts";
 export type { ReadDirection, StoredOriginHead } from "./reads/reads.ts";
 export type { StoredTrustRootRow } from "./tables/trust-roots.ts";
-export type { EventFilter } from "./reads/record-reads.ts";
+export type { EventFilter } from "./reads/event-lists.ts";
 export type { GrantHistoryFilter } from "./reads/record-histories.ts";
 export type { ReadPoolOptions } from "./reads/read-pool.ts";
 export type { StoredAnchor } from "./tables/anchors.ts";

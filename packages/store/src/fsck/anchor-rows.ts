@@ -13,7 +13,7 @@ import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";
 import type { LeafLookup, NamedLeaf } from "./leaf-lookup.ts";
-import { eventPrefixOf } from "../tables/leaf-indexes.ts";
+import { eventPrefixOf } from "../tables/look-ups.ts";
 import { anchorRow } from "./leaf-walk.ts";
 import type { NamedLeaves } from "./named-leaves.ts";
 

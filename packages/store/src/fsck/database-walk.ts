@@ -23,6 +23,7 @@ import type { StatedCertificate } from "./certificates.ts";
 import type { Findings } from "./findings.ts";
 import { GroupWalk } from "./group-hashes.ts";
 import { anchorRow, leafWalkInto } from "./leaf-walk.ts";
+import { RunWalk } from "./look-up-run-rows.ts";
 import { LogWalk } from "./log-rows.ts";
 import type { StepBounds } from "./log-rows.ts";
 import { NamedLeaves, judgeNested } from "./named-leaves.ts";
@@ -52,14 +53,15 @@ import type { DerivedTile } from "./tile-rows.ts";
 import { judgedChain } from "./trust-roots.ts";
 
 /**
- * leaves: every leaf with the rows that repeat it, then the small tables; claims, grants: their relations; tree: the
- * pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
+ * leaves: every leaf with the rows that repeat it, then the small tables; runs: the look-up runs; claims, grants: their
+ * relations; tree: the pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
  */
-type WalkPhase = "leaves" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
+type WalkPhase = "leaves" | "runs" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
 
 /** The main table of each phase. */
 const TABLE_OF: Readonly<Record<WalkPhase, string>> = {
   leaves: "state.anchors",
+  runs: "state.lookup_runs",
   claims: "state.claims",
   grants: "state.grants",
   tree: "state.tree_pages",
@@ -83,6 +85,7 @@ export class DatabaseWalk {
   readonly #state: StateWalk;
   readonly #groups: GroupWalk;
   readonly #log: LogWalk;
+  readonly #runs: RunWalk;
   readonly walk: LeafWalk;
   #phase: WalkPhase = "leaves";
   #trustRoots = -1;
@@ -100,6 +103,7 @@ export class DatabaseWalk {
     this.#state = new StateWalk(findings);
     this.#groups = new GroupWalk(findings);
     this.#log = new LogWalk(findings, ruleTable);
+    this.#runs = new RunWalk(findings);
   }
 
   get isDone(): boolean {
@@ -133,6 +137,9 @@ export class DatabaseWalk {
         await this.#stepLeaves(session, rowsMax, ends);
         return { phase: "leaves", done: this.walk.nextSequence, total: ends.nextSequence };
       }
+      case "runs":
+        if (await this.#runs.step(session, rowsMax, ends.nextSequence)) this.#phase = "claims";
+        return { phase: "records", done: 0, total: ends.nextSequence };
       case "claims": {
         const judged = await judgeClaims(session, this.#nextRecord, rowsMax, this.#findings);
         return this.#stepRecords(session, judged, "grants", ends);
@@ -176,7 +183,7 @@ export class DatabaseWalk {
     if (from < past) await this.#judgeRange(session, { from, past }, origins, ends);
     if (this.walk.nextSequence < ends.nextSequence) return;
     await this.#judgeSmallTables(session, origins, ends);
-    this.#phase = "claims";
+    this.#phase = "runs";
   }
 
   /** Versions may be added while the walk is under way. */

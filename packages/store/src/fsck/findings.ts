@@ -21,6 +21,8 @@ export function describeDifference({ table, key, column, is, shouldBe }: Differe
 /** How much was checked, so that an empty walk is not taken for a good one. */
 export interface Checked {
   readonly leaves: number;
+  /** Items of look-up runs. */
+  readonly lookUpItems: number;
   /** Signatures inside leaves, and cosignatures. */
   readonly signatures: number;
   readonly certificates: number;
@@ -71,6 +73,7 @@ export interface FindingsOptions {
 export class Findings {
   readonly checked: CheckCounts = {
     leaves: 0,
+    lookUpItems: 0,
     signatures: 0,
     certificates: 0,
     tiles: 0,

@@ -16,7 +16,10 @@ export interface ScrubWalkOptions {
 }
 
 export interface ScrubStep {
-  /** Leaves, claims, grants, pages of the state tree, log entries and decided groups that were judged. */
+  /**
+   * Leaves, items of look-up runs, claims, grants, pages of the state tree, log entries and decided groups that were
+   * judged.
+   */
   readonly rows: number;
   /** True: with this step all tables have been walked once; the next one begins again. */
   readonly isPassDone: boolean;
@@ -81,8 +84,8 @@ export class ScrubWalk {
   }
 
   #rows(): number {
-    const { leaves, claims, grants, statePages, logRows, groupRows } = this.#findings.checked;
-    return leaves + claims + grants + statePages + logRows + groupRows;
+    const { leaves, lookUpItems, claims, grants, statePages, logRows, groupRows } = this.#findings.checked;
+    return leaves + lookUpItems + claims + grants + statePages + logRows + groupRows;
   }
 
   async close(): Promise<void> {

@@ -17,7 +17,9 @@ import { StoreError } from "../postgres/errors.ts";
 import { loadFacts } from "./facts.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { loadFrontier, loadLedger } from "./ledger-load.ts";
+import { LookUpKeeper } from "./look-up-keeper.ts";
 import type { LedgerRow } from "../tables/ledger.ts";
+import type { RunSizes } from "../tables/look-up-runs.ts";
 import { LEDGER_LOCK } from "../postgres/locks.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { OriginNumbers } from "../tables/origin-numbers.ts";
@@ -31,6 +33,8 @@ export interface LedgerStoreOptions {
   readonly url: string;
   /** How long to wait for an earlier session to leave. Default 10,000. */
   readonly lockTimeoutMs?: number;
+  /** Leaves of a look-up run. */
+  readonly runSizes?: RunSizes;
 }
 
 export interface LoadedLedger {
@@ -63,13 +67,14 @@ const FORGOTTEN_ENTRIES_MAX = 512;
  * together or not at all. Applies are committed asynchronously: a crash may lose the newest, and the durable log brings
  * them back.
  *
- * Two sessions: one that writes, one for what deciding asks for. One process at a time, one apply at a time. After
- * `unknown_outcome`, and after a connection was lost, every call fails: open anew and load.
+ * Three sessions: one that writes, one for what deciding asks for, one for look-up runs. One process at a time, one
+ * apply at a time. After `unknown_outcome`, and after a connection was lost, every call fails: open anew and load.
  */
 export class LedgerStore {
   readonly #writer: Connection;
   /** What deciding asks for does not wait for the transaction under way. */
   readonly #reader: Connection;
+  readonly #lookUps: LookUpKeeper;
   #numbers = new OriginNumbers();
   #row: LedgerRow | null = null;
   readonly #stateTree = new StateTree();
@@ -77,14 +82,17 @@ export class LedgerStore {
   #isUnknown = false;
   #isLostTold = false;
 
-  private constructor(writer: Connection, reader: Connection) {
+  private constructor(writer: Connection, reader: Connection, lookUps: LookUpKeeper) {
     this.#writer = writer;
     this.#reader = reader;
+    this.#lookUps = lookUps;
+    // Its lock is free for whoever opens the store anew.
+    writer.onLost(() => void lookUps.close());
   }
 
   /** @throws StoreError `unavailable`, `schema`, `unsafe_settings`, `locked` */
   static async open(options: LedgerStoreOptions): Promise<LedgerStore> {
-    const { url } = options;
+    const { url, lockTimeoutMs, runSizes } = options;
     const writer = await Connection.open({
       url,
       name: "event-anchoring ledger",
@@ -93,20 +101,26 @@ export class LedgerStore {
     try {
       await assertMigrated(writer);
       await assertSafeSettings(writer, false);
-      await writer.lock(LEDGER_LOCK, options.lockTimeoutMs);
-      const reader = await Connection.open({
-        url,
-        name: "event-anchoring ledger reads",
-        settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
-      });
-      return new LedgerStore(writer, reader);
+      await writer.lock(LEDGER_LOCK, lockTimeoutMs);
+      const lookUps = await LookUpKeeper.open({ url, lockTimeoutMs, runSizes });
+      try {
+        const reader = await Connection.open({
+          url,
+          name: "event-anchoring ledger reads",
+          settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
+        });
+        return new LedgerStore(writer, reader, lookUps);
+      } catch (cause) {
+        await lookUps.close();
+        throw cause;
+      }
     } catch (cause) {
       await writer.close();
       throw cause;
     }
   }
 
-  /** Called at most once, when either session is lost; never because of close(). */
+  /** Called at most once, when a session is lost or a look-up run cannot be written; never because of close(). */
   onLost(handler: (cause: Error) => void): void {
     const once = (cause: Error): void => {
       if (this.#isLostTold) return;
@@ -115,6 +129,7 @@ export class LedgerStore {
     };
     this.#writer.onLost(once);
     this.#reader.onLost(once);
+    this.#lookUps.onFailure(once);
   }
 
   /**
@@ -136,6 +151,7 @@ export class LedgerStore {
     this.#numbers = numbers;
     this.#row = row;
     this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    await this.#lookUps.load(row.nextSequence);
     return {
       ledger,
       confState: row.confState === null ? null : decodeConfState(row.confState),
@@ -189,6 +205,7 @@ export class LedgerStore {
     this.#row = row;
     if (stateTree !== null) this.#stateTree.note(stateTree);
     if (deletesGroupIds) this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    this.#lookUps.noteWritten(row.nextSequence);
     return { stateRoot: row.stateRoot };
   }
 
@@ -248,6 +265,7 @@ export class LedgerStore {
   }
 
   async close(): Promise<void> {
+    await this.#lookUps.close();
     await this.#writer.close();
     await this.#reader.close();
   }

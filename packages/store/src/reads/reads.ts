@@ -24,7 +24,6 @@ import { SELECT_TRUST_ROOTS } from "../tables/trust-roots.ts";
 import type { StoredTrustRootRow } from "../tables/trust-roots.ts";
 import {
   anchorsBySequenceQuery,
-  eventsQuery,
   grantsBetweenQuery,
   grantsToQuery,
   newestClaimQuery,
@@ -33,7 +32,9 @@ import {
   toLoadedRecords,
   withApplied,
 } from "./record-reads.ts";
-import type { EventFilter, RecordQuery, RowWithPosition } from "./record-reads.ts";
+import type { RecordQuery, RowWithPosition } from "./record-reads.ts";
+import { eventsQuery } from "./event-lists.ts";
+import type { EventFilter } from "./event-lists.ts";
 import { claimHistoryQuery, grantHistoryQuery } from "./record-histories.ts";
 import type { ClaimHistoryFilter, GrantHistoryFilter } from "./record-histories.ts";
 import type { RecordRow } from "../tables/related-records.ts";

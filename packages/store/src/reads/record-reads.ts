@@ -1,23 +1,16 @@
-/** The api's queries about claims, grants, revocations and the events that refer to them: one statement each. */
+/** The api's queries about claims, grants and revocations: one statement each. */
 import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/records";
 import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { concatBytes } from "@event-anchoring/protocol";
 import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";
-import { EVENT_HASH, GRANT_REF, IRIS_REF, eventPrefixOf } from "../tables/leaf-indexes.ts";
-import type { IndexedHash } from "../tables/leaf-indexes.ts";
 import { ANCHOR_COLUMNS } from "../tables/anchors.ts";
 import { CLAIM_ANCHOR, CLAIM_BYTES, toClaimRecord } from "../tables/claims.ts";
 import { GRANT_ANCHOR, GRANT_BYTES, toGrantRecord } from "../tables/grants.ts";
 import { RELATED_RECORDS, assertWhole, relatedRecords } from "../tables/related-records.ts";
 import type { RecordRow } from "../tables/related-records.ts";
 import { unionOf } from "../postgres/composed-statement.ts";
-
-/** Which events are listed. A reference is named by the sequence of the claim or grant. */
-export type EventFilter =
-  | { readonly by: "event_hash"; readonly eventHash: Uint8Array }
-  | { readonly by: "iris_ref" | "grant_ref"; readonly sequence: number };
 
 /** A statement and its values; the statement's rows carry `applied_index` once they are read. */
 export interface RecordQuery {
@@ -187,53 +180,4 @@ const ANCHORS_BY_SEQUENCE = {
 
 export function anchorsBySequenceQuery(sequences: readonly number[]): RecordQuery {
   return { statement: ANCHORS_BY_SEQUENCE, values: [bigintArray([...new Set(sequences)])] };
-}
-
-/** Run after run, until there are enough. */
-const EVENTS_BY_HASH = {
-  name: "events_by_hash",
-  text: withApplied(
-    `SELECT ${ANCHOR_COLUMNS} FROM search, unnest(search.sequences) AS u (sequence)
-      JOIN state.anchors a ON a.sequence = u.sequence JOIN state.origins o ON o.origin = a.origin
-      ORDER BY a.sequence`,
-    `WITH RECURSIVE search (run, missing, sequences) AS (
-      SELECT ${EVENT_HASH.runOf("$3::bigint + 1")} - 1, $4::integer, '{}'::bigint[]
-      UNION ALL
-      SELECT s.run + 1, s.missing - cardinality(found.sequences), found.sequences
-      FROM search s, state.ledger l, LATERAL (SELECT ARRAY(
-        SELECT a.sequence FROM state.anchors a
-        WHERE ${EVENT_HASH.condition} AND ${EVENT_HASH.run} = s.run + 1 AND ${EVENT_HASH.prefix} = $1::integer
-          AND a.sequence > $3 AND ${EVENT_HASH.hash} = $2
-        ORDER BY a.sequence LIMIT s.missing
-      ) AS sequences OFFSET 0) AS found
-      WHERE s.missing > 0 AND s.run < ${EVENT_HASH.runOf("l.next_sequence - 1")}
-    )`,
-  ),
-};
-
-/** The id of the referenced record is looked up in the same statement. */
-function eventsByReference(name: string, { hash, prefix, condition }: IndexedHash): { name: string; text: string } {
-  return {
-    name,
-    text: withApplied(`
-      SELECT ${ANCHOR_COLUMNS} FROM state.anchors t, LATERAL (
-        SELECT a.* FROM state.anchors a
-        WHERE ${condition} AND ${prefix} = t.anchor_prefix AND ${hash} = t.anchor_id AND a.sequence > $2
-        ORDER BY ${prefix}, a.sequence LIMIT $3
-      ) AS a JOIN state.origins o ON o.origin = a.origin
-      WHERE t.sequence = $1 ORDER BY a.sequence`),
-  };
-}
-
-const EVENTS_BY_REFERENCE = {
-  iris_ref: eventsByReference("events_by_iris_ref", IRIS_REF),
-  grant_ref: eventsByReference("events_by_grant_ref", GRANT_REF),
-};
-
-export function eventsQuery(filter: EventFilter, afterSequence: number, limit: number): RecordQuery {
-  if (filter.by !== "event_hash")
-    return { statement: EVENTS_BY_REFERENCE[filter.by], values: [filter.sequence, afterSequence, limit] };
-  const { eventHash } = filter;
-  const prefix = new DataView(eventPrefixOf(eventHash).slice().buffer).getInt32(0);
-  return { statement: EVENTS_BY_HASH, values: [prefix, eventHash, afterSequence, limit] };
 }

@@ -13,7 +13,8 @@ import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { loadLedgerRow, updateLedgerRow } from "../tables/ledger.ts";
 import type { LedgerRow } from "../tables/ledger.ts";
 import { loadFrontier, loadLedger } from "../ledger/ledger-load.ts";
-import { LEDGER_LOCK, RAFT_LOG_LOCK } from "../postgres/locks.ts";
+import { LookUpRuns } from "../tables/look-up-runs.ts";
+import { LEDGER_LOCK, LOOK_UP_RUNS_LOCK, RAFT_LOG_LOCK } from "../postgres/locks.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { OriginNumbers } from "../tables/origin-numbers.ts";
 import { encodeConfState } from "../log/raft-codec.ts";
@@ -75,6 +76,7 @@ const STATE_TABLES = [
   "origins",
   "trust_root_positions",
   "anchors",
+  "lookup_runs",
   "claims",
   "grants",
   "revocations",
@@ -165,6 +167,7 @@ class SnapshotInstaller {
     if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
       throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
     }
+    await this.#writeLookUpRuns();
     const confState = this.#rebuild.header.confState ?? birthConfState(this.#rebuild.chain);
     this.#verifyState(confState);
     await this.#writeLedgerRow(this.#options.confState ?? confState);
@@ -175,6 +178,17 @@ class SnapshotInstaller {
     await resetRaftLog(this.#session, point);
     await this.#raiseTerm(point);
     return { point, confState: this.#options.confState ?? confState };
+  }
+
+  /** At the end: until then no leaf is looked up by what runs are for. */
+  async #writeLookUpRuns(): Promise<void> {
+    const session = this.#session;
+    const runs = new LookUpRuns({
+      read: (statement, values) => session.read(statement, values),
+      write: (statement, values) => session.write(statement, values),
+      transaction: (work) => work(session),
+    });
+    while (runs.isDue(this.#rebuild.header.nextSequence)) await runs.write();
   }
 
   #verifyState(confState: ConfState): void {
@@ -281,6 +295,7 @@ export async function installSnapshot(options: InstallSnapshotOptions): Promise<
     await connection.write({ text: "SET synchronous_commit = on" });
     await connection.lock(RAFT_LOG_LOCK, options.lockTimeoutMs);
     await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
+    await connection.lock(LOOK_UP_RUNS_LOCK, options.lockTimeoutMs);
     return await connection.transaction((session) => new SnapshotInstaller(session, options).run());
   } finally {
     await connection.close();

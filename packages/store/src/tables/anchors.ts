@@ -13,7 +13,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { StoreError } from "../postgres/errors.ts";
 import type { GuardedStatement } from "./guarded-statement.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
-import { eventPrefixOfLeaf } from "./leaf-indexes.ts";
+import { eventPrefixOfLeaf } from "./look-ups.ts";
 import { arraysOf, bigint, bytea, insertOf, prefix, prefix4, selectOf, smallint, text } from "./table.ts";
 
 /** Shown to keys of the API client that wrote the event, and to `admin`. */

@@ -6,6 +6,7 @@ import { migratedDatabase, startTestPostgres } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import { PlantedTables, flipped, ofSequence } from "../support/planted.ts";
 import type { Named, Planted } from "../support/planted.ts";
+import { PLANTED_RUNS } from "../support/planted-runs.ts";
 import { makeSoundNode } from "../support/sound-node.ts";
 import type { SoundNode } from "../support/sound-node.ts";
 import { originAt } from "../support/stored-ledger.ts";
@@ -448,6 +449,7 @@ describe("a sound node", () => {
 
 describe.each([
   ["leaves", ANCHORS],
+  ["look-up runs", PLANTED_RUNS],
   ["trees", TREES],
   ["records", RECORDS],
   ["trust roots", ROOTS_AND_KEYS],

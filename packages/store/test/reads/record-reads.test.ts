@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/records";
-import type { EventInput } from "@event-anchoring/ledger";
 import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
-import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes } from "@event-anchoring/protocol";
-import type { Leaf } from "@event-anchoring/protocol";
-import { PAGE_ROWS_MAX, Reads } from "../../src/index.ts";
-import type { EventFilter } from "../../src/index.ts";
-import { eventPrefixOf } from "../../src/tables/leaf-indexes.ts";
+import { LEAF_KIND, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { Reads } from "../../src/index.ts";
 import { hash } from "../support/cluster.ts";
-import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import { migratedDatabase, startTestPostgres } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import { live, randomOf } from "../support/random-history.ts";
 import type { FullKnowledge } from "../support/random-history.ts";
-import { eventsCommand } from "../support/records.ts";
-import { StoredLedgerHarness, event } from "../support/stored-ledger.ts";
+import type { StoredLedgerHarness } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 let database: TestDatabase;
@@ -33,15 +28,6 @@ afterAll(async () => {
   await harness.store.close();
   await server.close();
 });
-
-/** Every leaf with what it says, in the order of sequences. */
-function leaves(): { sequence: number; anchorId: Uint8Array; leaf: Leaf }[] {
-  return known.leaves.map(({ sequence, anchorId, bytes }) => ({ sequence, anchorId, leaf: decodeLeaf(bytes) }));
-}
-
-function isEvent(leaf: Leaf): leaf is Extract<Leaf, { kind: 1 | 6 }> {
-  return leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
-}
 
 /** Positions all along the history, ascending. */
 function positions(): AsOf[] {
@@ -259,105 +245,6 @@ describe("revocations", () => {
     expect((await reads.revocationsOf([], 99, 5)).revocations).toEqual([]);
   });
 });
-
-describe("events", () => {
-  /** What a list must say, from all the leaves. */
-  function sequencesOf(matches: (leaf: Extract<Leaf, { kind: 1 | 6 }>) => boolean): number[] {
-    return leaves().flatMap(({ sequence, leaf }) => (isEvent(leaf) && matches(leaf) ? [sequence] : []));
-  }
-
-  async function pagesOf(filter: EventFilter, limit: number): Promise<number[]> {
-    const found: number[] = [];
-    for (let after = -1; ;) {
-      const { anchors } = await reads.eventsBy(filter, after, limit);
-      found.push(...anchors.map(({ sequence }) => sequence));
-      const last = anchors.at(-1);
-      if (last === undefined || anchors.length < limit) return found;
-      after = last.sequence;
-    }
-  }
-
-  test("with a hash, page by page", async () => {
-    const hashes = new Map(leaves().flatMap(({ leaf }) => (isEvent(leaf) ? [[bytesToHex(leaf.eventHash), leaf]] : [])));
-    expect(hashes.size).toBeGreaterThan(10);
-    let longest = 0;
-    for (const { eventHash } of hashes.values()) {
-      const expected = sequencesOf((leaf) => equalBytes(leaf.eventHash, eventHash));
-      for (const limit of [1, 3, 100]) expect(await pagesOf({ by: "event_hash", eventHash }, limit)).toEqual(expected);
-      longest = Math.max(longest, expected.length);
-    }
-    expect(longest).toBeGreaterThan(3);
-    expect(await pagesOf({ by: "event_hash", eventHash: hash("nothing") }, 5)).toEqual([]);
-  });
-
-  test.each(["iris_ref", "grant_ref"] as const)("with an %s, page by page", async (by) => {
-    const kind = by === "iris_ref" ? LEAF_KIND.claim : LEAF_KIND.grant;
-    let longest = 0;
-    for (const { sequence, anchorId } of known.leaves.filter((one) => one.kind === kind)) {
-      const expected = sequencesOf(({ semanticAnchor }) =>
-        equalBytes(by === "iris_ref" ? semanticAnchor.irisRef : semanticAnchor.grantRef, anchorId),
-      );
-      for (const limit of [1, 2, 100]) expect(await pagesOf({ by, sequence }, limit)).toEqual(expected);
-      longest = Math.max(longest, expected.length);
-    }
-    expect(longest).toBeGreaterThan(3);
-    const none = { appliedIndex: harness.state.appliedIndex, anchors: [] };
-    expect(await reads.eventsBy({ by, sequence: 0 }, -1, 5)).toEqual(none);
-    expect(await reads.eventsBy({ by, sequence: 999_999 }, -1, 5)).toEqual(none);
-  });
-
-  test("a page has at most as many as any other page", async () => {
-    const { small, smallReads } = await smallLedger([...repeated("same", PAGE_ROWS_MAX), event("same again")]);
-    await small.run([eventsCommand(repeated("same", 10))]);
-    const eventHash = event("same").eventHash;
-    const { anchors } = await smallReads.eventsBy({ by: "event_hash", eventHash }, -1, PAGE_ROWS_MAX + 5);
-    expect(anchors).toHaveLength(PAGE_ROWS_MAX);
-    await smallReads.close();
-    await small.store.close();
-  });
-
-  test("that lie many runs of the index apart are found in one statement, in order", async () => {
-    const { small, smallReads, url } = await smallLedger([]);
-    const bytes = known.leaves.find(({ kind }) => kind === LEAF_KIND.event)?.bytes ?? new Uint8Array(0);
-    await spread(url, bytes, [0, 2 ** 17 - 1, 2 ** 17, 5 * 2 ** 17 + 7, 2 ** 22]);
-    const { appliedIndex } = small.state;
-    expect((await sql(url, "SELECT applied_index::int FROM state.ledger"))[0]).toEqual({ applied_index: appliedIndex });
-    const leaf = decodeLeaf(bytes);
-    if (!isEvent(leaf)) throw new Error("an event was due");
-    const filter = { by: "event_hash", eventHash: leaf.eventHash } as const;
-    // The leaves that were copied do not say where they are now, so that the first one found is refused as damaged.
-    await expect(smallReads.eventsBy(filter, 5 * 2 ** 17, 1)).rejects.toThrow(`anchor ${5 * 2 ** 17 + 17} `);
-    await expect(smallReads.eventsBy(filter, -1, 10)).rejects.toThrow("anchor 10 ");
-    expect((await smallReads.eventsBy(filter, 2 ** 22 + 10, 5)).anchors).toEqual([]);
-    await smallReads.close();
-    await small.store.close();
-  });
-});
-
-function repeated(label: string, count: number): EventInput[] {
-  return Array.from({ length: count }, () => event(label));
-}
-
-async function smallLedger(
-  inputs: readonly EventInput[],
-): Promise<{ small: StoredLedgerHarness; smallReads: Reads; url: string }> {
-  const own = await migratedDatabase(server);
-  const small = await StoredLedgerHarness.started(own.url);
-  for (let at = 0; at < inputs.length; at += 1000) await small.run([eventsCommand(inputs.slice(at, at + 1000))]);
-  return { small, smallReads: await Reads.open({ url: own.readOnlyUrl }), url: superuserUrl(server, own) };
-}
-
-/** Copies of a leaf at these sequences after the tenth. */
-async function spread(url: string, bytes: Uint8Array, sequences: readonly number[]): Promise<void> {
-  await sql(
-    url,
-    `INSERT INTO state.anchors (sequence, origin, depth, kind, event_prefix, accepted_ms, anchor_prefix,
-        anchor_id, leaf)
-      SELECT u.sequence + 10, 1, u.sequence + 10, 1, $3, 1, 0, '', $2 FROM unnest($1::bigint[]) AS u (sequence)`,
-    [sequences, Buffer.from(bytes), Buffer.from(eventPrefixOf(bytes.subarray(115, 147))).readInt32BE(0)],
-  );
-  await sql(url, "UPDATE state.ledger SET next_sequence = (SELECT max(sequence) + 1 FROM state.anchors)");
-}
 
 describe("anchors by sequence", () => {
   test("stand where they were asked for, and null where there is none yet", async () => {

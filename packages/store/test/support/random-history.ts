@@ -21,6 +21,7 @@ import {
   leafAt,
   revocationCommand,
 } from "./records.ts";
+import type { RunSizes } from "../../src/tables/look-up-runs.ts";
 import type { TestDatabase } from "./database.ts";
 import { StoredLedgerHarness, originAt } from "./stored-ledger.ts";
 
@@ -218,16 +219,17 @@ export async function live(
   database: TestDatabase,
   seed: number,
   entries: number,
-  compare: (decision: EntryDecision, expected: EntryDecision) => void = () => undefined,
+  compare: (decision: EntryDecision, expected: EntryDecision) => void | Promise<void> = () => undefined,
+  runSizes?: RunSizes,
 ): Promise<Life> {
   const known = new FullKnowledge();
-  const harness = await StoredLedgerHarness.started(database.url, (decision) => known.learn(decision));
+  const harness = await StoredLedgerHarness.started(database.url, (decision) => known.learn(decision), runSizes);
   const history = new RandomHistory(seed, known, () => harness.clockMs);
   for (let count = 0; count < entries; count++) {
     const entry = harness.entry(history.next());
     const committed = { index: harness.state.appliedIndex + 1, term: 3, entry };
     const expected = decideEntry(harness.state, committed, known.facts, nodeCrypto);
-    compare(await harness.apply(entry), expected);
+    await compare(await harness.apply(entry), expected);
   }
   return { harness, known };
 }

@@ -17,6 +17,7 @@ import {
   leafAt,
   revocationCommand,
 } from "./records.ts";
+import { SMALL_RUNS, runsWritten } from "./look-up-runs.ts";
 import { CLIENT_ID, CREDENTIAL, StoredLedgerHarness, event, events, originAt } from "./stored-ledger.ts";
 
 const TERM = 3;
@@ -37,7 +38,7 @@ export class LoggedLedger extends StoredLedgerHarness {
   crypto: Crypto = nodeCrypto;
 
   static async begin(url: string): Promise<LoggedLedger> {
-    const store = await LedgerStore.open({ url });
+    const store = await LedgerStore.open({ url, runSizes: SMALL_RUNS });
     await store.load();
     return new LoggedLedger(store, emptyLedgerState(nodeCrypto.sha256));
   }
@@ -124,7 +125,10 @@ async function addRecords(ledger: LoggedLedger): Promise<Omit<SoundNode, "nextSe
   return { ada, adaAgain, bob, cyd, root, child, rootAgain, revocation, event: named, erased, signed, plain };
 }
 
-/** Two complete tiles, certificates of two trust roots, records of all kinds, a duplicate and an expired group. */
+/**
+ * Two complete tiles, long and short look-up runs, certificates of two trust roots, records of all kinds, a duplicate
+ * and an expired group.
+ */
 export async function makeSoundNode(database: TestDatabase): Promise<SoundNode> {
   const ledger = await LoggedLedger.begin(database.url);
   await ledger.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
@@ -147,6 +151,7 @@ export async function makeSoundNode(database: TestDatabase): Promise<SoundNode> 
   const { sequence } = leafAt(writes.leaves, 0);
   await ledger.apply(ledger.entry([]));
   const { appliedIndex } = ledger.state;
+  await runsWritten(database.url, sequence + 1, SMALL_RUNS);
   await ledger.finish(database.url);
   return { ...leaves, nextSequence: sequence + 1, appliedIndex, keyId: bytesToHex(CREDENTIAL.keyId) };
 }

@@ -25,6 +25,7 @@ import { NEXT_RULES } from "@event-anchoring/testkit";
 import { EMPTY_SEMANTIC_ANCHOR, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { LedgerStore } from "../../src/index.ts";
+import type { RunSizes } from "../../src/tables/look-up-runs.ts";
 import { ACTS, GENESIS_DOCUMENT, ORIGINS, certify, hash } from "./cluster.ts";
 
 export const CLIENT_ID = hash("client").slice(0, 16);
@@ -97,15 +98,23 @@ export class StoredLedgerHarness<Store extends DecidingStore = LedgerStore> {
   }
 
   /** Opens a store on an empty database. */
-  static async open(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
-    const store = await LedgerStore.open({ url });
+  static async open(
+    url: string,
+    onApplied?: (decision: EntryDecision) => void,
+    runSizes?: RunSizes,
+  ): Promise<StoredLedgerHarness> {
+    const store = await LedgerStore.open({ url, ...(runSizes === undefined ? {} : { runSizes }) });
     await store.load();
     return new StoredLedgerHarness(store, emptyLedgerState(nodeCrypto.sha256, NEXT_RULES), onApplied);
   }
 
   /** A ledger with genesis and one API key. */
-  static async started(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
-    const harness = await StoredLedgerHarness.open(url, onApplied);
+  static async started(
+    url: string,
+    onApplied?: (decision: EntryDecision) => void,
+    runSizes?: RunSizes,
+  ): Promise<StoredLedgerHarness> {
+    const harness = await StoredLedgerHarness.open(url, onApplied, runSizes);
     await harness.begin();
     return harness;
   }
