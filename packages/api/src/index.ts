@@ -28,5 +28,6 @@ export type { TlsFiles } from "./http/listener-tls.ts";
 export { ReadingThread } from "./costly-reads/reading-thread.ts";
 export { costOf } from "./access/request-cost.ts";
 export type { Work } from "./access/request-cost.ts";
+export { serveWitness } from "./http/serve-witness.ts";
 export { createApiServer } from "./http/server.ts";
 export { TrustRootReader } from "./reading/trust-root-reader.ts";

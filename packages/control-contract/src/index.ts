@@ -28,6 +28,16 @@ export type {
   SubmittedOutcome,
   SubmittedRecord,
 } from "./local-responses.ts";
+export { WitnessedLogsError, isSignedByLog, parseWitnessedLogs } from "./witness/witnessed-logs.ts";
+export type { WitnessedLog } from "./witness/witnessed-logs.ts";
+export type { WitnessAnswer } from "./witness-answer.ts";
+export {
+  WitnessPromisesError,
+  brokenWitnessPromise,
+  formatWitnessPromises,
+  parseWitnessPromises,
+} from "./witness/witness-promises.ts";
+export type { CosignedCheckpoint, WitnessPromises } from "./witness/witness-promises.ts";
 export type { CallerKey } from "./key-list.ts";
 export type { ShownCertificate } from "./sent-once.ts";
 export {

@@ -34,6 +34,9 @@ export type Finality = "certified" | "committed";
  * - `await_head`: asks for a certificate of one origin above a size, as soon as there is one. Not linearizable: it is
  *   the newest that this node holds, once its tables hold the leaves. Answered without one if none comes in time.
  * - `api_keys`: asks for the key table as of a read index.
+ * - `add_checkpoint`: another log asks this node as its witness, with the body of a tlog-witness request. The control
+ *   plane checks everything in it itself.
+ * - `cosigned_checkpoint`: asks for the newest checkpoint of another log that this node has cosigned.
  * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
  *   database until the connection ends, STATE_HELD_MS at most.
  */
@@ -72,6 +75,19 @@ export type LocalRequest =
       readonly afterSize: number;
     }
   | { readonly type: "api_keys"; readonly requestId: number; readonly remainingMs: number }
+  | {
+      readonly type: "add_checkpoint";
+      readonly requestId: number;
+      readonly remainingMs: number;
+      /** As the log has sent it. */
+      readonly body: Uint8Array;
+    }
+  | {
+      readonly type: "cosigned_checkpoint";
+      readonly requestId: number;
+      /** SHA-256 of the log's origin, 32 bytes. */
+      readonly originHash: Uint8Array;
+    }
   | { readonly type: "hold_state"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
@@ -85,6 +101,8 @@ const REQUEST = {
   read_latest: 6,
   api_keys: 7,
   await_head: 8,
+  add_checkpoint: 9,
+  cosigned_checkpoint: 10,
 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 
@@ -108,6 +126,12 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
       break;
     case "await_head":
       writer.u32(request.remainingMs).bytes(request.origin, 32).u64(request.afterSize);
+      break;
+    case "add_checkpoint":
+      writer.u32(request.remainingMs).lengthPrefixed32(request.body);
+      break;
+    case "cosigned_checkpoint":
+      writer.bytes(request.originHash, 32);
       break;
     case "api_keys":
     case "hold_state":
@@ -154,6 +178,10 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
       const origin = toOriginFingerprint(reader.bytes(32));
       return { type: "await_head", requestId, remainingMs, origin, afterSize: reader.u64() };
     }
+    case REQUEST.add_checkpoint:
+      return { type: "add_checkpoint", requestId, remainingMs: reader.u32(), body: reader.lengthPrefixed32() };
+    case REQUEST.cosigned_checkpoint:
+      return { type: "cosigned_checkpoint", requestId, originHash: reader.bytes(32) };
     case REQUEST.api_keys:
       return { type: "api_keys", requestId, remainingMs: reader.u32() };
     case REQUEST.hold_state:

@@ -34,6 +34,8 @@ import type { NodeStatus } from "./node-status.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
 import { readRejection, writeRejection } from "./rejection-codec.ts";
+import { readWitnessAnswer, writeWitnessAnswer } from "./witness-answer.ts";
+import type { WitnessAnswer } from "./witness-answer.ts";
 import type { RaftIndex } from "raft-ts";
 
 const RECORDS_MAX = 1000;
@@ -127,6 +129,9 @@ export type LocalResponse =
       /** The state head, a note that a quorum has signed. */
       readonly stateHead: string;
     }
+  | { readonly type: "checkpoint_added"; readonly requestId: number; readonly answer: WitnessAnswer }
+  /** null: no checkpoint of that log has been cosigned. */
+  | { readonly type: "cosigned_checkpoint"; readonly requestId: number; readonly checkpoint: string | null }
   | { readonly type: "status"; readonly requestId: number; readonly status: NodeStatus }
   | { readonly type: "metrics"; readonly requestId: number; readonly text: string }
   | {
@@ -145,6 +150,8 @@ const RESPONSE = {
   refused: 5,
   state_held: 6,
   api_keys: 10,
+  checkpoint_added: 11,
+  cosigned_checkpoint: 12,
 } as const;
 /** Frames that are no responses: later responses name what is in them. */
 const SENT_ONCE = { certificate: 7, latest: 8, keys: 9 } as const;
@@ -317,6 +324,12 @@ function encodeResponse(response: LocalResponse, naming: Naming): Uint8Array {
       writeText(writer, response.databaseSnapshot);
       writeText(writer, response.stateHead);
       break;
+    case "checkpoint_added":
+      writeWitnessAnswer(writer, response.answer);
+      break;
+    case "cosigned_checkpoint":
+      writeOptional(writer, response.checkpoint, (checkpoint) => writeText(writer, checkpoint));
+      break;
     case "status":
       writer.lengthPrefixed32(encodeJson(response.status));
       break;
@@ -363,6 +376,12 @@ function readResponse(reader: ByteReader, kind: number, received: SentThings): L
         databaseSnapshot: readLongText(reader),
         stateHead: readLongText(reader),
       };
+    }
+    case RESPONSE.checkpoint_added:
+      return { type: "checkpoint_added", requestId, answer: readWitnessAnswer(reader) };
+    case RESPONSE.cosigned_checkpoint: {
+      const checkpoint = readOptional(reader, () => readLongText(reader));
+      return { type: "cosigned_checkpoint", requestId, checkpoint };
     }
     case RESPONSE.status:
       return { type: "status", requestId, status: decodeJson(reader.lengthPrefixed32(), nodeStatusSchema) };

@@ -242,7 +242,7 @@ describe("a value that cannot be said is refused by its writer", () => {
 
 describe("a value that may not be said is refused by its reader", () => {
   test.each([
-    ["a local request of unknown kind", () => decodeLocalRequest(Uint8Array.of(9, 0, 0, 0, 0))],
+    ["a local request of unknown kind", () => decodeLocalRequest(Uint8Array.of(11, 0, 0, 0, 0))],
     [
       "a submit without a command",
       () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0)),

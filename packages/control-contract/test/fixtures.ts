@@ -257,6 +257,8 @@ export const requests: readonly LocalRequest[] = [
   { type: "metrics", requestId: 7 },
   { type: "api_keys", requestId: 9, remainingMs: 1000 },
   { type: "hold_state", requestId: 8, remainingMs: 15_000 },
+  { type: "add_checkpoint", requestId: 10, remainingMs: 5000, body: new Uint8Array(40).fill(0x6f) },
+  { type: "cosigned_checkpoint", requestId: 11, originHash: new Uint8Array(32).fill(0x70) },
 ];
 
 export const responses: readonly LocalResponse[] = [
@@ -341,6 +343,12 @@ export const responses: readonly LocalResponse[] = [
   },
   { type: "ready_to_read", requestId: 6, readIndex: 99, certificates: [certificate], trustRootVersion: 3, latest },
   { type: "api_keys", requestId: 7, keys: callerKeys },
+  { type: "checkpoint_added", requestId: 10, answer: { kind: "cosigned", lines: "\u2014 w AAAA\n" } },
+  { type: "checkpoint_added", requestId: 10, answer: { kind: "size_differs", treeSize: 2 ** 50 } },
+  { type: "checkpoint_added", requestId: 10, answer: { kind: "inconsistent" } },
+  { type: "checkpoint_added", requestId: 10, answer: { kind: "limited", retryAfterMs: 900 } },
+  { type: "cosigned_checkpoint", requestId: 11, checkpoint: "log ü\n" },
+  { type: "cosigned_checkpoint", requestId: 11, checkpoint: null },
   { type: "status", requestId: 6, status },
   { type: "metrics", requestId: 7, text: "# HELP x ü\nx 1\n" },
   { type: "state_held", requestId: 8, raftIndex: 12, databaseSnapshot: "0000000A-1-1", stateHead: "note ü\n" },

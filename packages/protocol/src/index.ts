@@ -135,6 +135,7 @@ export {
   isNodeId,
   isRootLabel,
   parseCheckpoint,
+  parseForeignCheckpoint,
   parseDecimal,
   operatorKeyName,
   rootKeyName,
@@ -153,6 +154,7 @@ export {
   parseCosignatures,
   parseTreeSize,
 } from "./witness/add-checkpoint.ts";
+export type { SubmittedCheckpoint } from "./witness/add-checkpoint.ts";
 export { cosignatureLine, cosignatureMessage, parseCosignatureLine, verifyCosignature } from "./cosignature.ts";
 export { ContradictionError, formatContradiction, verifyContradiction } from "./contradiction.ts";
 export type { ContradictingNote, Contradiction } from "./contradiction.ts";

@@ -71,3 +71,4 @@ export {
 export { act, actSignerOf, listApiKeys, loadFirstOperator, operatorKeyPath } from "./operator-acts.ts";
 export type { CalledNode, NewApiKey, OperatorCredential } from "./operator.ts";
 export { shellWord } from "./shell-word.ts";
+export { prepareWitness } from "./witness-key.ts";

@@ -52,6 +52,7 @@ export {
 } from "./records/signed-records.ts";
 export type { JsonBody, Party } from "./records/signed-records.ts";
 export { threeNodeCeremony } from "./records/three-node-ceremony.ts";
+export { ForeignLog } from "./records/foreign-log.ts";
 export { TestActs } from "./records/test-acts.ts";
 export { TestOperator } from "./cluster/test-operator.ts";
 export { NEXT_RULES } from "./records/next-rules.ts";

@@ -15,6 +15,7 @@ import type {
   LocalResponse,
   NodeStatus,
   SubmittedOutcome,
+  WitnessAnswer,
 } from "@event-anchoring/control-contract";
 import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
@@ -145,6 +146,18 @@ export class ControlPlaneClient implements ControlPlane {
     const response = await this.#ask({ type: "api_keys", remainingMs }, remainingMs);
     if (response.type !== "api_keys") throw this.#unexpected(response);
     return response.keys;
+  }
+
+  async addCheckpoint(body: Uint8Array, remainingMs: number): Promise<WitnessAnswer> {
+    const response = await this.#ask({ type: "add_checkpoint", remainingMs, body }, remainingMs);
+    if (response.type !== "checkpoint_added") throw this.#unexpected(response);
+    return response.answer;
+  }
+
+  async cosignedCheckpoint(originHash: Uint8Array, remainingMs: number): Promise<string | null> {
+    const response = await this.#ask({ type: "cosigned_checkpoint", originHash }, remainingMs);
+    if (response.type !== "cosigned_checkpoint") throw this.#unexpected(response);
+    return response.checkpoint;
   }
 
   async status(remainingMs: number): Promise<NodeStatus> {

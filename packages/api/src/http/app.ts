@@ -8,6 +8,7 @@ import { Exchange } from "./exchange.ts";
 import type { NamedRoute } from "./exchange.ts";
 import { routedTarget } from "./request-target.ts";
 import { serveRoute } from "./serve-route.ts";
+import { serveWitness } from "./serve-witness.ts";
 import type { AppDependencies, RoutedRequest } from "./serve-route.ts";
 
 /** The methods of each path of the router, in the order of the table: fixed paths before those with a parameter. */
@@ -98,6 +99,8 @@ export function createApp(dependencies: AppDependencies): App {
       fail(problemError("headers_too_large"));
       return;
     }
+    const { witness = null } = dependencies;
+    if (witness !== null && serveWitness(request, response, witness, dependencies)) return;
     const route = plainRoutes.get(request.url ?? "")?.get(request.method ?? "");
     if (route !== undefined) {
       serveRoute({ route, request, response, pathParameters: NO_PARAMETERS }, dependencies);

@@ -25,6 +25,12 @@ export interface ExchangeDependencies {
 
 export type NamedRoute = Route & { readonly id: RouteId };
 
+/** What an exchange is counted, logged and traced as. */
+interface ServedAs {
+  readonly id: string;
+  readonly path: string;
+}
+
 /** One request from its headers to the end of its answer: counted, timed, traced, logged. */
 export class Exchange {
   readonly call: CallContext;
@@ -48,7 +54,7 @@ export class Exchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    route: NamedRoute | null,
+    route: ServedAs | null,
     dependencies: ExchangeDependencies,
     headers: Headers = {},
   ) {
@@ -119,7 +125,7 @@ export class Exchange {
 }
 
 /** As the semantic conventions for HTTP server spans have it; neither query, body nor headers. */
-function startSpan(tracer: Tracer, request: IncomingMessage, route: NamedRoute | null, requestId: string): Span | null {
+function startSpan(tracer: Tracer, request: IncomingMessage, route: ServedAs | null, requestId: string): Span | null {
   const method = request.method ?? "GET";
   const [path = ""] = (request.url ?? "").split("?");
   return tracer.start(route === null ? method : `${method} ${route.path}`, {

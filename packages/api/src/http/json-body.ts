@@ -5,17 +5,37 @@ import { ProblemError, problemError } from "../request/problem-error.ts";
 /** `application/json`, with at most the one parameter that changes nothing. */
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
+function isPlain({ headers }: IncomingMessage): boolean {
+  return (headers["content-encoding"] ?? "identity").toLowerCase() === "identity";
+}
+
 function assertJson(request: IncomingMessage): void {
-  const encoding = request.headers["content-encoding"] ?? "identity";
   const isJson = JSON_MEDIA_TYPE.test(request.headers["content-type"] ?? "");
-  if (!isJson || encoding.toLowerCase() !== "identity") throw problemError("media_type_unsupported");
+  if (!isJson || !isPlain(request)) throw problemError("media_type_unsupported");
 }
 
 function tooLarge(bytesMax: number): ProblemError {
   return new ProblemError({ code: "body_too_large", detail: `The body may have ${bytesMax} bytes.` });
 }
 
-function collect(request: IncomingMessage, { bytesMax, onBytes }: BodyRule): Promise<Buffer> {
+/**
+ * The bytes of a body of any type. Attacker-controlled; bounded here, before anything is looked at.
+ * @throws ProblemError `media_type_unsupported` (a content encoding), `body_too_large`
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  rule: Omit<BodyRule, "isOptional">,
+): Promise<Buffer> {
+  const { bytesMax } = rule;
+  if (!isPlain(request)) throw problemError("media_type_unsupported");
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > bytesMax) throw tooLarge(bytesMax);
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  return collect(request, rule);
+}
+
+function collect(request: IncomingMessage, { bytesMax, onBytes }: Omit<BodyRule, "isOptional">): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -67,15 +87,12 @@ export async function readJsonBody(
   response: ServerResponse,
   rule: BodyRule,
 ): Promise<Uint8Array> {
-  const { bytesMax, isOptional } = rule;
+  const { isOptional } = rule;
   if (isOptional && !mayHaveBody(request)) return EMPTY_OBJECT;
   // Without a type it may still turn out to be empty.
   const isUntyped = isOptional && request.headers["content-type"] === undefined;
   if (!isUntyped) assertJson(request);
-  const declared = Number(request.headers["content-length"] ?? 0);
-  if (declared > bytesMax) throw tooLarge(bytesMax);
-  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const body = await collect(request, rule);
+  const body = await readBody(request, response, rule);
   if (isOptional && body.length === 0) return EMPTY_OBJECT;
   if (isUntyped) throw problemError("media_type_unsupported");
   if (!isUtf8(body)) {

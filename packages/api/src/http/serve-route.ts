@@ -33,6 +33,7 @@ import { readJsonBody } from "./json-body.ts";
 import { sendBytes } from "./respond.ts";
 import { serveFeed } from "./serve-feed.ts";
 import type { FeedDependencies } from "./serve-feed.ts";
+import type { WitnessService } from "./serve-witness.ts";
 import { waitForGrowth } from "./wait-for-growth.ts";
 
 /** Streams have no handler: serveFeed writes them. */
@@ -73,6 +74,8 @@ export interface AppDependencies
   extends HandlerDependencies, ExchangeDependencies, AccountDependencies, FeedDependencies {
   readonly metrics: FeedDependencies["metrics"];
   readonly keys: AccountDependencies["keys"];
+  /** Absent or null: this node witnesses no other logs. */
+  readonly witness?: WitnessService | null;
   /** Makes a costly read off the event loop, where it delays no other request. */
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
 }

@@ -2,7 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { DEFAULT_LIMIT_SETTINGS, DEFAULT_PUBLIC_RATES, LIMITS } from "@event-anchoring/api-contract";
-import { SettingsError, readSettings } from "@event-anchoring/control-contract";
+import { SettingsError, WitnessedLogsError, parseWitnessedLogs, readSettings } from "@event-anchoring/control-contract";
+import type { WitnessedLog } from "@event-anchoring/control-contract";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { parseNetwork } from "../access/addresses.ts";
@@ -17,6 +19,9 @@ const network = z
   .string()
   .refine((text) => parseNetwork(text) !== null, "an address, or a network such as 10.0.0.0/8, is expected");
 
+/** A log sends a head a second at most; its nodes may have one address. */
+const DEFAULT_WITNESS_RATES = { addressRequestsPerSecond: 10, requestsPerSecond: 50 } as const;
+
 const rate = z.int().min(1).max(LIMITS.unsigned32Max);
 
 const limits = z.strictObject({
@@ -25,6 +30,9 @@ const limits = z.strictObject({
   /** Tokens a second on a public log: of one address without a key, and of all of them. */
   public_address_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.addressRequestsPerSecond),
   public_requests_per_second: rate.default(DEFAULT_PUBLIC_RATES.requestsPerSecond),
+  /** Tokens a second as a witness: of one address, and of all of them. */
+  witness_address_requests_per_second: rate.default(DEFAULT_WITNESS_RATES.addressRequestsPerSecond),
+  witness_requests_per_second: rate.default(DEFAULT_WITNESS_RATES.requestsPerSecond),
 });
 
 const configSchema = z.strictObject({
@@ -49,6 +57,11 @@ const configSchema = z.strictObject({
   proxies: z.array(network).default([]),
   /** Whether checkpoints, tiles, receipts and trust roots are shown to anybody. */
   public_log: z.boolean().default(false),
+  /** The logs that this node witnesses, as its control plane has them; null: none. */
+  witness: z
+    .strictObject({ logs: z.string().min(1) })
+    .nullable()
+    .default(null),
   limits: limits.default(limits.parse({})),
 });
 
@@ -72,6 +85,8 @@ export interface ApiConfig {
   readonly connections: ConnectionRules;
   /** null: the log is not public. */
   readonly publicRates: PublicRates | null;
+  /** null: this node witnesses no other logs. */
+  readonly witness: { readonly logs: ReadonlyMap<string, WitnessedLog>; readonly rates: PublicRates } | null;
 }
 
 function readText(path: string): string {
@@ -87,6 +102,15 @@ function readPinnedRootThk(identityDir: string): Uint8Array {
   const text = readText(path).trimEnd();
   if (!/^[0-9a-f]{64}$/.test(text)) throw new SettingsError(`${path} does not hold 64 hex digits`);
   return hexToBytes(text, 32);
+}
+
+function readWitnessedLogs(path: string): ReadonlyMap<string, WitnessedLog> {
+  try {
+    return parseWitnessedLogs(readText(path), nodeCrypto.sha256);
+  } catch (cause) {
+    if (cause instanceof WitnessedLogsError) throw new SettingsError(`${path}: ${cause.message}`, { cause });
+    throw cause;
+  }
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -119,5 +143,15 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
           requestsPerSecond: config.limits.public_requests_per_second,
         }
       : null,
+    witness:
+      config.witness === null
+        ? null
+        : {
+            logs: readWitnessedLogs(config.witness.logs),
+            rates: {
+              addressRequestsPerSecond: config.limits.witness_address_requests_per_second,
+              requestsPerSecond: config.limits.witness_requests_per_second,
+            },
+          },
   };
 }

@@ -21,6 +21,7 @@ import { createApp } from "../http/app.ts";
 import { ListenerTls } from "../http/listener-tls.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { createApiServer } from "../http/server.ts";
+import type { WitnessControl, WitnessService } from "../http/serve-witness.ts";
 import { NodeReads } from "../reading/node-reads.ts";
 import type { OpenableReads } from "../reading/node-reads.ts";
 import { TrustRootReader } from "../reading/trust-root-reader.ts";
@@ -136,6 +137,14 @@ function openLogOf(
   return { publicLog: new PublicLog({ rates, proxies: new Proxies(connections.proxies), clock: systemClock }), reads };
 }
 
+/** null: this node witnesses no other logs. */
+function witnessOf({ witness, connections }: ApiConfig, controlPlane: WitnessControl): WitnessService | null {
+  if (witness === null) return null;
+  const { logs, rates } = witness;
+  const callers = new PublicLog({ rates, proxies: new Proxies(connections.proxies), clock: systemClock });
+  return { logs, controlPlane, callers, crypto: nodeCrypto };
+}
+
 /**
  * Starts the api process of a node. It starts without its control plane and without its tables, reports that on
  * /readyz, and serves as soon as both are there.
@@ -165,6 +174,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     openLog: openLogOf(config, visitReads, logger),
     feeds,
+    witness: witnessOf(config, controlPlane),
     limits: {
       keyRequestsPerSecond: config.keyRequestsPerSecond,
       publicAddressRequestsPerSecond: config.publicRates?.addressRequestsPerSecond ?? null,

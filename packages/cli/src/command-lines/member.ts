@@ -11,6 +11,7 @@ import {
   prepareMemberCommand,
   rotateMemberCommand,
   settleMemberCommand,
+  witnessMemberCommand,
 } from "../commands/member.ts";
 import { HELP, timeoutMsOf } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
@@ -49,6 +50,7 @@ export function addMember(program: Command, context: CommandContext): void {
   addRotate(member, context);
   addSettle(member, context);
   addDiscard(member, context);
+  addWitness(member, context);
   addList(member, context);
 }
 
@@ -135,6 +137,27 @@ function addSettle(member: Command, context: CommandContext): void {
     const options = { nodeId, identityDir, chain: heldChain(flags, context), isJson: flags.json === true };
     context.done(await settleMemberCommand(options, context.printer));
   });
+}
+
+interface WitnessFlags extends CommonFlags {
+  readonly identity: string;
+  readonly name: string;
+  readonly promiseFile: string;
+}
+
+function addWitness(member: Command, context: CommandContext): void {
+  member
+    .command("witness")
+    .description("make a node's key as a witness of other logs, and the file of what it promises them")
+    .requiredOption("--identity <folder>", "the node's identity folder")
+    .requiredOption("--name <name>", "name of the key, such as witness.example/n1")
+    .requiredOption("--promise-file <file>", "on another volume than Postgres")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", HELP)
+    .action(async ({ identity: identityDir, name, promiseFile, json }: WitnessFlags) => {
+      const options = { identityDir, name, promiseFile, isJson: json === true };
+      context.done(await witnessMemberCommand(options, context.printer));
+    });
 }
 
 function addDiscard(member: Command, context: CommandContext): void {

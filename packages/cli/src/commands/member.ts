@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Member, Membership } from "@event-anchoring/control-contract";
-import { hexToBytes } from "@event-anchoring/protocol";
+import { formatVkey, hexToBytes } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import {
   discardRotation,
@@ -11,6 +11,7 @@ import {
   prepareFirstNode,
   prepareNode,
   prepareRotation,
+  prepareWitness,
   readSeed,
   settleNode,
 } from "@event-anchoring/provision";
@@ -127,6 +128,28 @@ export async function settleMemberCommand(options: MemberOptions, printer: Print
   printer.check("pass", "trust roots", `up to version ${version}`);
   for (const name of replaced) printer.check("pass", name, "the new key has taken the place of the old one");
   for (const name of waiting) printer.check("warn", name, "drawn, and not named by any trust root yet");
+  return EXIT.ok;
+}
+
+/** `anchorctl member witness`: the key of a node that cosigns other logs, for their trust roots and policies. */
+export async function witnessMemberCommand(
+  options: {
+    readonly identityDir: string;
+    readonly name: string;
+    readonly promiseFile: string;
+    readonly isJson: boolean;
+  },
+  printer: Printer,
+): Promise<ExitCode> {
+  const vkey = formatVkey(await asUsage(() => prepareWitness(options)));
+  if (options.isJson) {
+    printer.json({ vkey });
+    return EXIT.ok;
+  }
+  printer.check("pass", "key", join(options.identityDir, "witness.key"));
+  printer.check("pass", "promises", `${options.promiseFile}, never restored from a copy`);
+  printer.line(vkey);
+  printer.verdict("pass", "Next: name the file in the node's settings, and give this line to the logs.");
   return EXIT.ok;
 }
 

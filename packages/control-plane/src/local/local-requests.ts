@@ -13,6 +13,8 @@ import type { ReadRequest } from "../certification/linearizable-reads.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
 import { keyListOf } from "./key-list.ts";
 import type { LocalHandler } from "./local-link.ts";
+import type { Witness } from "../witness/witness.ts";
+import { addCheckpoint } from "./witness-requests.ts";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { submissionAnswer } from "./submission-answer.ts";
 
@@ -38,6 +40,8 @@ export interface LocalRequestsOptions {
   readonly metrics: () => Promise<string>;
   /** Absent: no state is held for backups. */
   readonly heldStates?: HeldStates;
+  /** Absent or null: this node witnesses no other logs. */
+  readonly witness?: Witness | null;
 }
 
 /** Handles the requests of this node's api process. */
@@ -75,6 +79,14 @@ function requestHandler(options: LocalRequestsOptions, mayPropose: (command: Com
       case "hold_state":
         holdState(options, request, respond, gone);
         break;
+      case "add_checkpoint":
+        addCheckpoint(options, request, respond);
+        break;
+      case "cosigned_checkpoint": {
+        const checkpoint = options.witness?.newestOf(request.originHash) ?? null;
+        respond({ type: "cosigned_checkpoint", requestId: request.requestId, checkpoint });
+        break;
+      }
       case "status":
         respond({ type: "status", requestId: request.requestId, status: options.node.status() });
         break;

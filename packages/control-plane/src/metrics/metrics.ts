@@ -6,6 +6,8 @@ import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
+import { ownWitnessMetrics } from "./own-witness-metrics.ts";
+import type { Witness } from "../witness/witness.ts";
 import type { SessionView } from "../session/view.ts";
 import { PEER_OFFENCES } from "../session/peer-offences.ts";
 import { witnessMetrics } from "./witness-metrics.ts";
@@ -14,6 +16,8 @@ import { witnessMetrics } from "./witness-metrics.ts";
 export interface ProcessMeasures {
   /** null: nothing is traced. */
   readonly tracer: Pick<Tracer, "counts"> | null;
+  /** null: the node witnesses no other logs. */
+  readonly witness?: Witness | null;
   /** A file or folder on each volume that this process writes to, by what the volume is for. */
   readonly volumes: Readonly<Record<string, string>>;
 }
@@ -70,6 +74,7 @@ export function createMetrics(
   offenceMetrics(node, registry);
   witnessMetrics(node, registry);
   if (node.scrub !== null) scrubMetrics(node.scrub, registry);
+  if (measures.witness) ownWitnessMetrics(measures.witness, registry);
   return registry;
 }
 

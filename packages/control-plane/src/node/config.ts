@@ -61,6 +61,16 @@ const configSchema = z.strictObject({
   scrub_rows_per_second: z.int().min(0).max(100_000).default(25),
   /** The highest rules (feature level) that this node lets the cluster raise to; null for all that it knows. */
   rules_max: z.int().min(1).max(65_535).nullable().default(null),
+  /** Which other logs this node cosigns as their witness, and where it keeps what it has promised them; null: none. */
+  witness: z
+    .strictObject({
+      /** In the format `logs/v0`. */
+      logs: z.string().min(1),
+      /** On another volume than Postgres; made with the key. */
+      promise_file: z.string().min(1),
+    })
+    .nullable()
+    .default(null),
 });
 
 export type ControlPlaneConfig = z.infer<typeof configSchema>;

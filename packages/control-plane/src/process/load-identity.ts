@@ -126,7 +126,7 @@ function logSigners(logSeed: Uint8Array): (origin: OriginFingerprint) => Signer 
   };
 }
 
-function readHex32(path: string): Uint8Array {
+export function readHex32(path: string): Uint8Array {
   const text = readOwn(path).trimEnd();
   try {
     return hexToBytes(text, 32);

@@ -7,7 +7,9 @@ import { IdentityError, loadIdentity } from "./load-identity.ts";
 import { HeldStates } from "../local/held-states.ts";
 import { LocalLink } from "../local/local-link.ts";
 import { localRequests } from "../local/local-requests.ts";
+import type { LocalRequestsOptions } from "../local/local-requests.ts";
 import type { Machine } from "../node/machine.ts";
+import { openWitness } from "./open-witness.ts";
 import { createMetrics, listenForScrapes } from "../metrics/metrics.ts";
 import { PeerWatch } from "./watch-peers.ts";
 import { ControlPlaneNode, type NodeOptions } from "../node/node.ts";
@@ -53,6 +55,7 @@ async function serve(
     nodeId: config.node_id,
     logger: system.logger,
   });
+  const witness = await openWitness({ config, identity: parts.identity, ...system });
   const verifier = new VerifierThread();
   const environment = { ...system, tracer, verify: verifier.verify.bind(verifier) };
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
@@ -66,22 +69,11 @@ async function serve(
   });
   const registry = createMetrics(node, {
     tracer,
+    witness: witness?.witness ?? null,
     volumes: { promise: dirname(config.promise_file), run: config.run_dir },
   });
-  const { clock, logger } = environment;
-  const heldStates = new HeldStates({
-    openStateHold: () => machine.openStateHold(),
-    session: () => node.session,
-    clock,
-    logger,
-  });
-  const link = new LocalLink({
-    path: config.api_socket,
-    mode: Number.parseInt(config.api_socket_mode, 8),
-    handle: localRequests({ ...environment, node, heldStates, metrics: () => registry.metrics() }),
-    logger,
-    clock,
-  });
+  const metrics = (): Promise<string> => registry.metrics();
+  const link = createLink({ ...environment, config, machine, node, metrics, witness: witness?.witness ?? null });
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
   stopOn((isHurried) => node.stop(isHurried ? undefined : () => link.drain(DRAIN)));
@@ -98,6 +90,7 @@ async function serve(
   });
   await node.run();
   await link.close();
+  await witness?.close();
   scrapes?.close();
   scrapes?.closeAllConnections();
   await tracer?.close();
@@ -106,6 +99,30 @@ async function serve(
   if (stop !== null) reportStopped(config, stop);
   // Everything is closed; a channel to the supervisor would keep the process alive.
   process.exit(stop === null ? 0 : stop.exitCode);
+}
+
+/** Where the api process asks. */
+function createLink({
+  config,
+  machine,
+  ...options
+}: LocalRequestsOptions &
+  Pick<NodeOptions, "config" | "machine"> &
+  Pick<NodeOptions["environment"], "clock" | "logger">): LocalLink {
+  const { node, clock, logger } = options;
+  const heldStates = new HeldStates({
+    openStateHold: () => machine.openStateHold(),
+    session: () => node.session,
+    clock,
+    logger,
+  });
+  return new LocalLink({
+    path: config.api_socket,
+    mode: Number.parseInt(config.api_socket_mode, 8),
+    handle: localRequests({ ...options, heldStates }),
+    logger,
+    clock,
+  });
 }
 
 /**

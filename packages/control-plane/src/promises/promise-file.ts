@@ -13,6 +13,7 @@ import {
   slotClassFor,
   slotOffsetOf,
 } from "@event-anchoring/control-contract";
+import { syncDirectory, writeDurably } from "./durable-files.ts";
 import { LockHeldError, PromiseLock, errorCodeOf } from "./promise-lock.ts";
 
 export type { PeerPromises, Promises, SignedHead, SignedState } from "@event-anchoring/control-contract";
@@ -299,18 +300,6 @@ async function assertPrivate(path: string): Promise<void> {
   }
 }
 
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(path, "w", 0o600);
-  try {
-    // The mode above applies to a new file only, and a crash may have left an old one.
-    await handle.chmod(0o600);
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 async function linkNew(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);
@@ -318,15 +307,6 @@ async function linkNew(draft: string, path: string): Promise<void> {
     if (errorCodeOf(error) === "EEXIST")
       throw new PromiseFileError("exists", `${path} is there already`, { cause: error });
     throw error;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

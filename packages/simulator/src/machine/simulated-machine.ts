@@ -338,6 +338,7 @@ export class SimulatedMachine {
       log_bytes_kept: this.#parts.logBytesKept,
       certificates_kept: 1000,
       rules_max: null,
+      witness: null,
       scrub_rows_per_second: 0,
     };
   }
