@@ -56,7 +56,7 @@ function awaited(afterSize: number, withinMs = 2000): (number | string)[] {
 
 function look(times = 1): void {
   for (let at = 0; at < times; at += 1) {
-    clock.advance(250);
+    clock.advance(200);
     heads.look();
   }
 }
@@ -92,7 +92,7 @@ describe("an awaited head", () => {
   test("without one the answer is empty, before the time is over", () => {
     const endMs = clock.monotonicMs() + 1000;
     const got = awaited(0, 1000);
-    look(2);
+    look(3);
     expect(got).toEqual([]);
     look();
     expect([got, clock.monotonicMs() <= endMs]).toEqual([["none"], true]);

@@ -26,7 +26,7 @@ export interface AwaitedHeadsOptions {
 }
 
 /** How often `look` is called. */
-const LOOK_EVERY_MS = 250;
+const LOOK_EVERY_MS = 200;
 
 interface OpenRequest extends HeadRequest {
   /** Found by the look before, which was too early: the tables did not hold its leaves yet. */
@@ -55,7 +55,7 @@ export class AwaitedHeads {
     else this.#open.add(open);
   }
 
-  /** Called every 250 ms, after certificates of the newest heads have been made. */
+  /** Called every 200 ms, after certificates of the newest heads have been made. */
   look(): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const open of this.#open) {

@@ -47,7 +47,7 @@ export class CosignatureExchange {
     this.#options.broadcast(items, true);
   }
 
-  /** Called every 250 ms. */
+  /** Called every 200 ms. */
   tellAll(): void {
     if (this.#untold.size === 0) return;
     this.#options.broadcast([...this.#untold.values()], false);

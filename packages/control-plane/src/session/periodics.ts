@@ -1,36 +1,51 @@
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** Periods of a session's timers, milliseconds. */
+/** Raft's tick, and the grain of all periodic work: one timer wakes an idle node for all of it. */
+export const BEAT_MS = 100;
+
+/** Periods of a session's work, in beats. */
+export const BEATS = {
+  tick: 1,
+  membershipLook: 2,
+  upkeep: 2,
+  leaderLook: 5,
+  resendState: 10,
+  clockReport: 10,
+  /** Peers' signed progress is durable after this long, even if nothing else is written. */
+  savePeers: 10,
+} as const;
+
+/** Periods of work that is done only while there is some, milliseconds. */
 export const PERIOD_MS = {
-  tick: 100,
   /** While anything has a deadline it is checked this often; an answer is late by no more. */
   sweep: 25,
   resendUncovered: 50,
-  resendState: 1000,
-  clockReport: 1000,
-  leaderLook: 500,
-  membershipLook: 250,
-  upkeep: 250,
-  /** Peers' signed progress is durable after this long, even if nothing else is written. */
-  savePeers: 1000,
 } as const;
 
-/** Work at a fixed period. Missed periods are dropped: a timer that fires late fires once. */
+/** Work at fixed periods. Missed beats are dropped: a beat that comes late comes once. */
 export class Periodics {
   readonly #clock: TimerClock;
   readonly #timers = new Set<Timer>();
+  readonly #works: { readonly beats: number; readonly action: () => void }[] = [];
+  #beat = 0;
   #isClosed = false;
 
   constructor(clock: TimerClock) {
     this.#clock = clock;
   }
 
-  every(periodMs: number, action: () => void): void {
-    const timer = this.#clock.startTimer(periodMs, () => {
+  /** For the first time after that many beats. To be called before `start`. */
+  every(beats: number, action: () => void): void {
+    this.#works.push({ beats, action });
+  }
+
+  /** Starts the beats. */
+  start(): void {
+    const timer = this.#clock.startTimer(BEAT_MS, () => {
       this.#timers.delete(timer);
-      if (this.#isClosed) return;
-      action();
-      if (!this.#isClosed) this.every(periodMs, action);
+      this.#beat += 1;
+      for (const { beats, action } of this.#works) if (!this.#isClosed && this.#beat % beats === 0) action();
+      if (!this.#isClosed) this.start();
     });
     this.#timers.add(timer);
   }

@@ -12,7 +12,7 @@ import { entryReactions } from "./entry-reactions.ts";
 import { type Life, type SessionEnd, endOfError } from "./how-a-life-ends.ts";
 import { Membership } from "./membership.ts";
 import { PeerFrames } from "./peer-frames.ts";
-import { PERIOD_MS, Periodics } from "./periodics.ts";
+import { BEATS, PERIOD_MS, Periodics } from "./periodics.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { SignedStates } from "./signed-states.ts";
@@ -82,22 +82,23 @@ export class Session implements SessionParts {
     membership.peers.memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     certifying.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
-    this.#every(PERIOD_MS.tick, () => {
+    this.#every(BEATS.tick, () => {
       consensus.tick();
       // What peers' frames have opened.
       if (this.#hasOpen()) this.#sweepSoon();
       if (certifying.certifier.hasUncovered) this.#resendSoon();
     });
-    this.#every(PERIOD_MS.resendState, () => certifying.states.heads.resend());
-    this.#every(PERIOD_MS.clockReport, () => membership.reportClock());
-    this.#every(PERIOD_MS.leaderLook, () => this.isLeader() && writes.look());
-    this.#every(PERIOD_MS.membershipLook, () => this.isLeader() && membership.group.look());
-    this.#every(PERIOD_MS.upkeep, () => {
+    this.#every(BEATS.resendState, () => certifying.states.heads.resend());
+    this.#every(BEATS.clockReport, () => membership.reportClock());
+    this.#every(BEATS.leaderLook, () => this.isLeader() && writes.look());
+    this.#every(BEATS.membershipLook, () => this.isLeader() && membership.group.look());
+    this.#every(BEATS.upkeep, () => {
       if (this.isLeader()) membership.rules.look();
       certifying.look();
       this.witnessing.look();
     });
-    this.#every(PERIOD_MS.savePeers, () => void this.#options.promises.savePeers().catch(this.life.fail));
+    this.#every(BEATS.savePeers, () => void this.#options.promises.savePeers().catch(this.life.fail));
+    this.#periodics.start();
     consensus.start(entryReactions(this, this.#options));
   }
 
@@ -291,8 +292,8 @@ export class Session implements SessionParts {
     );
   }
 
-  #every(periodMs: number, action: () => void): void {
-    this.#periodics.every(periodMs, () => this.#guard(action));
+  #every(beats: number, action: () => void): void {
+    this.#periodics.every(beats, () => this.#guard(action));
   }
 
   /** Errors in handling frames and timers must not take the process down. */
