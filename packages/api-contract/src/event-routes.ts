@@ -170,7 +170,7 @@ export const EVENT_READS = [
       "committed` and `receipt: null` while the anchor is not certified.",
     scopes: ["read"],
     pathSchema: anchorPathSchema,
-    isPreferring: true,
+    preferences: ["respond-async"],
     answers: { 200: anchorAnswerSchema },
     problems: [...READ_PROBLEMS, "anchor_not_found"],
   }),
@@ -180,10 +180,13 @@ export const EVENT_READS = [
     path: "/v1/event-anchors/{anchor_id}/receipt",
     tag: "events",
     summary: "Renew a receipt: JSON, or C2SP tlog-proof as text/plain",
-    description: "Under the newest certificate of its origin. `Accept: text/plain` asks for the canonical form.",
+    description:
+      "Under the newest certificate of its origin; with `Prefer: witnessed` under the newest head that enough " +
+      "witnesses have cosigned, if one covers the anchor in time. `Accept: text/plain` asks for the canonical form.",
     scopes: ["read"],
     isOpenOnPublicLog: true,
     pathSchema: anchorPathSchema,
+    preferences: ["witnessed"],
     answers: { 200: receiptSchema },
     mediaTypes: ["text/plain"],
     problems: [...READ_PROBLEMS, "anchor_not_found", "origin_lost"],

@@ -138,24 +138,28 @@ export function parsePath<T>(schema: z.ZodType<T>, parameters: Readonly<Record<s
   return parseWith(schema, { ...parameters }, "path");
 }
 
-/** What `Prefer` (RFC 7240) asks of a write. Preferences that are not understood are ignored, as it says. */
+/** What `Prefer` (RFC 7240) asks for. Preferences that are not understood are ignored, as it says. */
 export interface Preferences {
   /** Seconds to wait for certification; null = the route's own timeout. */
   readonly waitSeconds: number | null;
   /** Answer 202 as soon as the anchor is committed. */
   readonly respondAsync: boolean;
+  /** Wait for a head that enough witnesses have cosigned. */
+  readonly witnessed: boolean;
 }
 
 export function parsePrefer(header: string | undefined): Preferences {
   let waitSeconds: number | null = null;
   let respondAsync = false;
+  let witnessed = false;
   for (const part of (header ?? "").split(",")) {
     const preference = part.trim().toLowerCase();
     const wait = /^wait\s*=\s*"?([0-9]{1,9})"?$/.exec(preference);
     if (preference === "respond-async") respondAsync = true;
+    else if (preference === "witnessed") witnessed = true;
     else if (wait !== null && waitSeconds === null && Number(wait[1]) >= LIMITS.preferWaitSecondsMin) {
       waitSeconds = Math.min(Number(wait[1]), LIMITS.preferWaitSecondsMax);
     }
   }
-  return { waitSeconds, respondAsync };
+  return { waitSeconds, respondAsync, witnessed };
 }

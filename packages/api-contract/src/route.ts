@@ -38,8 +38,8 @@ export interface Route {
   readonly isBodyOptional: boolean;
   readonly bodyBytesMax: number;
   readonly timeoutMs: number;
-  /** Whether `Prefer: wait=` and `Prefer: respond-async` are honoured. */
-  readonly isPreferring: boolean;
+  /** Which preferences of `Prefer` are honoured; `wait` is not listed: it is honoured where any is. */
+  readonly preferences: readonly ("respond-async" | "witnessed")[];
   /** Schemas of the good answers by status; null = not JSON. */
   readonly answers: Readonly<Record<number, z.ZodType | null>>;
   /** What a good answer may be besides JSON, or instead of it: text, or bytes if the type is no `text/`. */
@@ -97,7 +97,7 @@ interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summa
   readonly isBodyOptional?: boolean;
   readonly bodyBytesMax?: number;
   readonly timeoutMs?: number;
-  readonly isPreferring?: boolean;
+  readonly preferences?: Route["preferences"];
   readonly mediaTypes?: readonly string[];
   readonly events?: NonNullable<Route["events"]>;
   readonly problems?: readonly ProblemCode[];
@@ -115,7 +115,7 @@ export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "
     isBodyOptional: false,
     bodyBytesMax: row.bodySchema === undefined ? 0 : LIMITS.bodyBytesMax,
     timeoutMs: LIMITS.readTimeoutMs,
-    isPreferring: false,
+    preferences: [],
     mediaTypes: [],
     events: null,
     problems: [],
@@ -127,5 +127,5 @@ export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "
 export const WRITING = {
   method: "POST",
   timeoutMs: LIMITS.writeTimeoutMs,
-  isPreferring: true,
+  preferences: ["respond-async", "witnessed"],
 } as const;

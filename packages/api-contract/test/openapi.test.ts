@@ -95,7 +95,10 @@ describe.each(operations)("%s", (id, operation) => {
     const inPath = operation.parameters.filter((each) => each.in === "path").map(({ name }) => name);
     expect(inPath).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     const headers = operation.parameters.filter((each) => each.in === "header").map(({ name }) => name);
-    const more = [...(route.isPreferring ? ["Prefer"] : []), ...(route.events === null ? [] : ["Last-Event-ID"])];
+    const more = [
+      ...(route.preferences.length > 0 ? ["Prefer"] : []),
+      ...(route.events === null ? [] : ["Last-Event-ID"]),
+    ];
     expect(headers).toEqual(["X-Request-Id", ...more]);
   });
 

@@ -262,7 +262,9 @@ describe("Prefer", () => {
     ["wait=3, wait=9", 3, false],
     ["return=minimal", null, false],
     ["respond-asynchronously", null, false],
-  ])("%j", (header, waitSeconds, respondAsync) => {
-    expect(parsePrefer(header)).toEqual({ waitSeconds, respondAsync });
+    ["Witnessed, wait=7", 7, false, true],
+    ["witnessed=yes", null, false],
+  ])("%j", (header, waitSeconds, respondAsync, witnessed = false) => {
+    expect(parsePrefer(header)).toEqual({ waitSeconds, respondAsync, witnessed });
   });
 });

@@ -73,8 +73,11 @@ export class FakeControl {
       case "read_latest":
         return { type: "ready_to_read", requestId, ...(await node.readLatest(request.origin)) };
       case "await_head": {
-        const { origin, afterSize, remainingMs } = request;
-        return { type: "ready_to_read", requestId, ...(await node.awaitHead(origin, afterSize, remainingMs)) };
+        const { origin, afterSize, remainingMs, isWitnessed } = request;
+        const head = isWitnessed
+          ? await node.awaitWitnessed(origin, afterSize)
+          : await node.awaitHead(origin, afterSize, remainingMs);
+        return { type: "ready_to_read", requestId, ...head };
       }
       case "status":
         return { type: "status", requestId, status: await node.status() };

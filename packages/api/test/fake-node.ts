@@ -220,6 +220,8 @@ export class FakeNode implements ControlPlane {
   /** How often somebody asked for a head, and how many wait for one. */
   headsAsked = 0;
   headsAwaited = 0;
+  /** Size of the newest witnessed head, by the hex of its origin. */
+  readonly witnessedUpTo = new Map<string, number>();
 
   /** Looks every few milliseconds, as a session does four times a second. */
   async awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
@@ -230,6 +232,14 @@ export class FakeNode implements ControlPlane {
     } finally {
       this.headsAwaited -= 1;
     }
+  }
+
+  /** At once: the tree of that size, if the test says that it is witnessed. */
+  async awaitWitnessed(origin: OriginFingerprint, afterSize: number): Promise<ReadyToRead> {
+    const size = this.witnessedUpTo.get(bytesToHex(origin)) ?? 0;
+    const certificates = size > afterSize ? [this.certificateOf(origin, size)] : [];
+    const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;
+    return { readIndex: this.state.appliedIndex, certificates, trustRootVersion, latest: null };
   }
 
   async #nextHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {

@@ -18,6 +18,7 @@ export class HeldReads {
     },
     readLatest: (origin) => node.readLatest(origin),
     awaitHead: (...asked) => node.awaitHead(...asked),
+    awaitWitnessed: (origin, afterSize) => node.awaitWitnessed(origin, afterSize),
     apiKeys: () => node.apiKeys(),
     status: () => node.status(),
     metrics: () => node.metrics(),

@@ -124,6 +124,7 @@ describe("every answer", () => {
         read: () => node.read("none"),
         readLatest: () => node.read("none"),
         awaitHead: () => node.read("none"),
+        awaitWitnessed: () => node.read("none"),
         apiKeys: () => node.apiKeys(),
         status: () => node.status(),
         metrics: () => node.metrics(),

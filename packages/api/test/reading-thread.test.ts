@@ -22,6 +22,7 @@ function readOf(search: string): CostlyRead {
     body: new Uint8Array(0),
     isAsync: false,
     prefersText: false,
+    prefersWitnessed: false,
     acceptEncoding: "",
     ifNoneMatch: "",
     remainingMs: 1000,

@@ -33,6 +33,7 @@ export type Finality = "certified" | "committed";
  * - `read_latest`: the same for one origin, and for the last leaf under its certificate, if it is in memory.
  * - `await_head`: asks for a certificate of one origin above a size, as soon as there is one. Not linearizable: it is
  *   the newest that this node holds, once its tables hold the leaves. Answered without one if none comes in time.
+ *   `isWitnessed`: of heads that enough witnesses have cosigned; one that is there is answered at once.
  * - `api_keys`: asks for the key table as of a read index.
  * - `add_checkpoint`: another log asks this node as its witness, with the body of a tlog-witness request. The control
  *   plane checks everything in it itself.
@@ -73,6 +74,7 @@ export type LocalRequest =
       readonly remainingMs: number;
       readonly origin: OriginFingerprint;
       readonly afterSize: number;
+      readonly isWitnessed: boolean;
     }
   | { readonly type: "api_keys"; readonly requestId: number; readonly remainingMs: number }
   | {
@@ -126,6 +128,7 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
       break;
     case "await_head":
       writer.u32(request.remainingMs).bytes(request.origin, 32).u64(request.afterSize);
+      writeBoolean(writer, request.isWitnessed);
       break;
     case "add_checkpoint":
       writer.u32(request.remainingMs).lengthPrefixed32(request.body);
@@ -176,7 +179,8 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
     case REQUEST.await_head: {
       const remainingMs = reader.u32();
       const origin = toOriginFingerprint(reader.bytes(32));
-      return { type: "await_head", requestId, remainingMs, origin, afterSize: reader.u64() };
+      const afterSize = reader.u64();
+      return { type: "await_head", requestId, remainingMs, origin, afterSize, isWitnessed: readBoolean(reader) };
     }
     case REQUEST.add_checkpoint:
       return { type: "add_checkpoint", requestId, remainingMs: reader.u32(), body: reader.lengthPrefixed32() };

@@ -252,7 +252,7 @@ export const requests: readonly LocalRequest[] = [
   { type: "read", requestId: 4, remainingMs: 10, origins: [origin, toOriginFingerprint(hash("other"))] },
   { type: "read", requestId: 5, remainingMs: 10, origins: [] },
   { type: "read_latest", requestId: 5, remainingMs: 10, origin },
-  { type: "await_head", requestId: 5, remainingMs: 2000, origin, afterSize: 2 ** 40 },
+  { type: "await_head", requestId: 5, remainingMs: 2000, origin, afterSize: 2 ** 40, isWitnessed: true },
   { type: "status", requestId: 6 },
   { type: "metrics", requestId: 7 },
   { type: "api_keys", requestId: 9, remainingMs: 1000 },

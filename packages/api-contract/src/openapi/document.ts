@@ -130,7 +130,9 @@ const PARAMETERS: Readonly<Record<string, Json>> = {
     in: "header",
     description:
       `RFC 7240: \`wait=\` and ${LIMITS.preferWaitSecondsMin} to ${LIMITS.preferWaitSecondsMax} seconds, which the ` +
-      "answer may take; `respond-async`: answer as soon as the anchor is committed. Unknown preferences are ignored.",
+      "answer may take; `respond-async`: answer as soon as the anchor is committed; `witnessed`: wait, within that " +
+      "time, for a receipt that enough witnesses have cosigned. Unknown preferences are ignored, and so is one that " +
+      "the route does not honour; the answer never fails because of one.",
     schema: { type: "string" },
     example: "wait=10",
   },
@@ -180,7 +182,7 @@ class DocumentBuilder {
     const inQuery = parametersOf(route.querySchema, this.schemas);
     const headers = [
       "RequestId",
-      ...(route.isPreferring ? ["Prefer"] : []),
+      ...(route.preferences.length > 0 ? ["Prefer"] : []),
       ...(route.events === null ? [] : ["LastEventId"]),
     ];
     return [
@@ -234,7 +236,7 @@ class DocumentBuilder {
         "X-Request-Id": headerRef("RequestId"),
         ...(isWrite ? { Location: headerRef("Location") } : {}),
         ...(status === 503 ? { "Retry-After": headerRef("RetryAfter") } : {}),
-        ...(route.isPreferring ? { "Preference-Applied": headerRef("PreferenceApplied") } : {}),
+        ...(route.preferences.length > 0 ? { "Preference-Applied": headerRef("PreferenceApplied") } : {}),
       },
       ...(Object.keys(content).length === 0 ? {} : { content }),
     };
@@ -304,7 +306,7 @@ function securityOf({ scopes }: Route): Json[] {
 
 /** The numbers of one route, in words. */
 function boundsOf(route: Route): string {
-  const bounds = [`Timeout ${route.timeoutMs} ms${route.isPreferring ? ", or `Prefer: wait=`" : ""}`];
+  const bounds = [`Timeout ${route.timeoutMs} ms${route.preferences.length > 0 ? ", or `Prefer: wait=`" : ""}`];
   if (route.scopes !== null) {
     const scopes = route.scopes.map((scope) => `\`${scope}\``).join(" or ");
     bounds.unshift(`Scope ${scopes}${route.isOpenOnPublicLog ? "; on a public log also without a key" : ""}`);

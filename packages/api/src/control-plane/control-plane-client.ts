@@ -137,7 +137,17 @@ export class ControlPlaneClient implements ControlPlane {
   }
 
   async awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
-    const response = await this.#ask({ type: "await_head", remainingMs, origin, afterSize }, remainingMs);
+    return this.#awaitHead({ origin, afterSize, remainingMs, isWitnessed: false });
+  }
+
+  async awaitWitnessed(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead> {
+    return this.#awaitHead({ origin, afterSize, remainingMs, isWitnessed: true });
+  }
+
+  async #awaitHead(
+    asked: Omit<Extract<LocalRequest, { type: "await_head" }>, "type" | "requestId">,
+  ): Promise<ReadyToRead> {
+    const response = await this.#ask({ type: "await_head", ...asked }, asked.remainingMs);
     if (response.type !== "ready_to_read") throw this.#unexpected(response);
     return response;
   }

@@ -58,6 +58,8 @@ export interface ControlPlane {
    * earliest.
    */
   awaitHead(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead>;
+  /** The same for heads that enough witnesses have cosigned. One that is there is answered at once. */
+  awaitWitnessed(origin: OriginFingerprint, afterSize: number, remainingMs: number): Promise<ReadyToRead>;
   /** The whole key table as of a read index that was asked for after the call. The same object until it changes. */
   apiKeys(remainingMs: number): Promise<readonly CallerKey[]>;
   status(remainingMs: number): Promise<NodeStatus>;

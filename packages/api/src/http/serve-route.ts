@@ -184,7 +184,7 @@ async function answer(
   exchange: Exchange,
   dependencies: AppDependencies,
 ): Promise<void> {
-  const preferences = route.isPreferring ? parsePrefer(headerText(request, "prefer")) : null;
+  const preferences = route.preferences.length > 0 ? parsePrefer(headerText(request, "prefer")) : null;
   const waitSeconds = preferences?.waitSeconds ?? null;
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
@@ -202,7 +202,7 @@ async function answer(
   assertQuery(route, search);
   const asked = { search, response, account, deadline };
   const answerBy = id === "getLatestEventAnchor" ? await waitForGrowth(asked, dependencies) : deadline;
-  const isAsync = preferences?.respondAsync ?? false;
+  const isAsync = preferences?.respondAsync === true && route.preferences.includes("respond-async");
   const handlerRequest: HandlerRequest = {
     route,
     call: exchange.call,
@@ -213,17 +213,19 @@ async function answer(
     search,
     body,
     isAsync,
+    prefersWitnessed: preferences?.witnessed === true && route.preferences.includes("witnessed"),
     prefersText: prefersText(request),
     acceptEncoding: headerText(request, "accept-encoding") ?? "",
     ifNoneMatch: headerText(request, "if-none-match") ?? "",
     spend,
   };
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
-  const headers: Record<string, string> = { ...exchange.headers };
-  if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
   const made = await handled(handlerRequest, id, account, dependencies);
+  if (made.isWitnessed === true) applied.push("witnessed");
+  const headers: Record<string, string> = { ...exchange.headers, ...made.headers };
+  if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
   account.count(made.body.length);
-  sendBytes(response, exchange.call.requestId, { ...made, headers: { ...headers, ...made.headers } });
+  sendBytes(response, exchange.call.requestId, { ...made, headers });
 }
 
 function headerText(request: IncomingMessage, name: string): string | undefined {

@@ -22,7 +22,7 @@ const CACHE_RULES = {
   /** Superseded by the next one. A second takes a crowd's requests off the node. */
   checkpoint: { visit: { "Cache-Control": "public, max-age=1", Vary: BY_KEY }, keyed: {} },
   /** Good for ever, although a later one is under a newer checkpoint. */
-  receipt: { visit: { "Cache-Control": "public, max-age=3600", Vary: `Accept, ${BY_KEY}` }, keyed: {} },
+  receipt: { visit: { "Cache-Control": "public, max-age=3600", Vary: `Accept, Prefer, ${BY_KEY}` }, keyed: {} },
   /** A new version must be seen soon: it may end a key. */
   trustRoot: { visit: { "Cache-Control": "public, max-age=60" }, keyed: {} },
 } as const satisfies Readonly<Record<string, CacheRule>>;

@@ -107,7 +107,12 @@ export const createEventAnchors: Handler = async (request, dependencies) => {
   const batch = parsed(parseCreateBatch(request.body));
   assertSignatures(batch.events);
   const command = recordEvents(request, dependencies, batch);
-  const { isRefused, results } = await record(request, dependencies, command, (index) => `/events/${index}`);
+  const { isRefused, results, isWitnessed } = await record(
+    request,
+    dependencies,
+    command,
+    (index) => `/events/${index}`,
+  );
   if (isRefused) {
     const { sha256 } = dependencies.crypto;
     const shown = results.map((result) => itemJson(result, sha256));
@@ -115,5 +120,5 @@ export const createEventAnchors: Handler = async (request, dependencies) => {
     throw new ProblemError({ code: "batch_refused" }, { extension });
   }
   const shared = batch.receipts === "shared" ? new SharedCheckpoints() : null;
-  return { status: 200, bytes: batchBytes(results, shared), mediaType: JSON_MEDIA_TYPE };
+  return { status: 200, isWitnessed, bytes: batchBytes(results, shared), mediaType: JSON_MEDIA_TYPE };
 };

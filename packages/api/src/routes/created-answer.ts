@@ -17,12 +17,16 @@ export interface AppendedRecord {
   readonly view: AnchorView;
   /** null while the anchor is only committed. */
   readonly proved: ProvedLeaf | null;
+  /** Its receipt is under a witnessed head. */
+  readonly isWitnessed?: true;
 }
 
 /** A record that was there before, as it was found now. */
 export interface ReplayedRecord {
   readonly kind: "replayed";
   readonly answer: CreatedAnswer;
+  /** Its receipt is under a witnessed head. */
+  readonly isWitnessed?: true;
 }
 
 export type CreatedRecord = AppendedRecord | ReplayedRecord;
@@ -99,5 +103,7 @@ export function createdResponse(record: CreatedRecord): HandlerAnswer {
   const writer = new JsonWriter(ANSWER_BYTES).part(BEGIN);
   writeCreatedFields(writer, record);
   const bytes = writer.part(END).finish();
-  return { status: createdStatus(record), headers: locationOf(record), bytes, mediaType: JSON_MEDIA_TYPE };
+  const { isWitnessed = false } = record;
+  const status = createdStatus(record);
+  return { status, headers: locationOf(record), isWitnessed, bytes, mediaType: JSON_MEDIA_TYPE };
 }

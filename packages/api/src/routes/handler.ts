@@ -56,6 +56,8 @@ export interface HandlerRequest {
   readonly body: Uint8Array;
   /** `Prefer: respond-async`, on routes that honour it. */
   readonly isAsync: boolean;
+  /** `Prefer: witnessed`, on routes that honour it. */
+  readonly prefersWitnessed: boolean;
   /** Whether the client would rather have text/plain than JSON. */
   readonly prefersText: boolean;
   /** `Accept-Encoding` and `If-None-Match` as they came; "": not there. Attacker-controlled. */
@@ -70,6 +72,8 @@ export type Headers = Readonly<Record<string, string>>;
 export type HandlerAnswer = {
   readonly status: number;
   readonly headers?: Headers;
+  /** Its receipts are under witnessed heads, as the request prefers. */
+  readonly isWitnessed?: boolean;
 } & (
   | { readonly json: object }
   | { readonly text: string }
@@ -96,6 +100,7 @@ export function callerOf(request: HandlerRequest): Caller {
 export interface MadeAnswer {
   readonly status: number;
   readonly headers: Headers;
+  readonly isWitnessed?: boolean;
   readonly mediaType: string;
   readonly body: Uint8Array;
 }
@@ -106,8 +111,8 @@ const encoder = new TextEncoder();
 
 /** The body has a buffer of its own, so that it can change threads. */
 export function madeAnswer(answer: HandlerAnswer): MadeAnswer {
-  const { status, headers = {} } = answer;
-  const made = { status, headers };
+  const { status, headers = {}, isWitnessed = false } = answer;
+  const made = { status, headers, isWitnessed };
   if ("bytes" in answer) return { ...made, mediaType: answer.mediaType, body: answer.bytes };
   if ("text" in answer) return { ...made, mediaType: "text/plain; charset=utf-8", body: encoder.encode(answer.text) };
   return { ...made, mediaType: JSON_MEDIA_TYPE, body: encoder.encode(JSON.stringify(answer.json)) };

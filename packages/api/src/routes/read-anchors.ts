@@ -16,6 +16,7 @@ import {
 import type { ProvedAnchor } from "../reading/anchor-view.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
 import { loadStates } from "../reading/load-records.ts";
+import { witnessedRead } from "../reading/witnessed-read.ts";
 import { Deadline } from "../request/deadline.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { cacheHeaders } from "./cache-rules.ts";
@@ -230,6 +231,19 @@ export const getEventAnchor: Handler = async (request, dependencies) => {
   return { status: 200, json };
 };
 
+/** Under a witnessed head, if that is preferred and one covers the anchor in time. A visitor does not wait. */
+async function proveWitnessed(
+  anchor: StoredAnchor,
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<ProvedAnchor | null> {
+  if (!request.prefersWitnessed) return null;
+  const read = await witnessedRead(dependencies, [anchor], request.deadline, !request.isVisit);
+  if (read === null) return null;
+  const [proved = null] = await proveAnchors(read, [anchor], dependencies.crypto.sha256);
+  return proved;
+}
+
 /**
  * GET /v1/event-anchors/{anchor_id}/receipt: JSON, or the canonical C2SP tlog-proof for `Accept: text/plain`. To a
  * visitor there is nothing but what a certificate covers.
@@ -240,10 +254,11 @@ export const getReceipt: Handler = async (request, dependencies) => {
   const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
   const [anchor] = await loadAnchors(read, [anchorId]);
   if (anchor === undefined) throw problemError("anchor_not_found");
-  const [proved = null] = await proveAnchors(read, [anchor], sha256);
-  if (proved === null && request.isVisit) throw problemError("anchor_not_found");
-  const { receipt, certificate } = await assertProved(read, anchor, proved);
-  const headers = cacheHeaders("receipt", request);
-  if (request.prefersText) return { status: 200, headers, text: formatProof(receipt) };
-  return { status: 200, headers, json: receiptAnswer(receipt, certificate, sha256) };
+  const [certified = null] = await proveAnchors(read, [anchor], sha256);
+  if (certified === null && request.isVisit) throw problemError("anchor_not_found");
+  const witnessed = await proveWitnessed(anchor, request, dependencies);
+  const { receipt, certificate } = await assertProved(read, anchor, witnessed ?? certified);
+  const rest = { status: 200, headers: cacheHeaders("receipt", request), isWitnessed: witnessed !== null };
+  if (request.prefersText) return { ...rest, text: formatProof(receipt) };
+  return { ...rest, json: receiptAnswer(receipt, certificate, sha256) };
 };

@@ -15,6 +15,7 @@ import { rejectionProblem } from "../request/problems.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler.ts";
 import type { AppendedRecord, CreatedRecord, ReplayedRecord } from "./created-answer.ts";
 import { readCommittedAnchors } from "./read-anchors.ts";
+import { underWitnessedHeads } from "./witnessed-records.ts";
 
 /** A command that appends leaves. */
 export type RecordCommand = RecordEventsCommand | RecordClaimCommand | RecordGrantCommand | RecordRevocationCommand;
@@ -29,6 +30,8 @@ export interface Recorded {
   readonly isRefused: boolean;
   /** Parallel to what the command records. */
   readonly results: readonly RecordResult[];
+  /** Every receipt among them is under a witnessed head, as the request prefers. */
+  readonly isWitnessed: boolean;
 }
 
 /** By the record's position in its command: one for each record. Null if it is not an event, or has no id. */
@@ -101,7 +104,23 @@ export async function record(
         return assertNever(submitted);
     }
   });
-  return { isRefused: outcome.refused, results };
+  const isPreferred = request.prefersWitnessed && !outcome.refused;
+  const shown = isPreferred ? await withWitnessed(results, request, dependencies) : results;
+  const created = shown.flatMap((result) => (result.kind === "created" ? [result.record] : []));
+  const isWitnessed = created.length > 0 && created.every((each) => each.isWitnessed === true);
+  return { isRefused: outcome.refused, results: shown, isWitnessed };
+}
+
+async function withWitnessed(
+  results: readonly RecordResult[],
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<readonly RecordResult[]> {
+  const created = results.flatMap((result) => (result.kind === "created" ? [result.record] : []));
+  const replaced = await underWitnessedHeads(created, request, dependencies);
+  return results.map((result) =>
+    result.kind === "created" ? { ...result, record: replaced.get(result.record) ?? result.record } : result,
+  );
 }
 
 /** The answer of a command that records one thing. @throws ProblemError if it is refused; RefusedError */

@@ -54,7 +54,8 @@ function revoking(targetKind: TargetKind): Handler {
     const created = await recordOne(request, dependencies, command);
     const { anchor, receipt, replayed } = createdJson(created, dependencies.crypto.sha256);
     const json: RevokedAnswer = { anchor, revoked_anchor_id: bytesToHex(targetAnchorId), receipt, replayed };
-    return { status: createdStatus(created), json, headers: locationOf(created) };
+    const { isWitnessed = false } = created;
+    return { status: createdStatus(created), isWitnessed, json, headers: locationOf(created) };
   };
 }
 

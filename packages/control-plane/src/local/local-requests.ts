@@ -9,6 +9,7 @@ import type {
 import { type Command, decodeCommand } from "@event-anchoring/ledger";
 import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import type { Clock, Logger, Span, Tracer } from "@event-anchoring/telemetry";
+import type { HeadRequest } from "../certification/awaited-heads.ts";
 import type { ReadRequest } from "../certification/linearizable-reads.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
 import { keyListOf } from "./key-list.ts";
@@ -216,18 +217,20 @@ function awaitHead(
   request: Extract<LocalRequest, { type: "await_head" }>,
   respond: Respond,
 ): void {
-  const { requestId, origin, afterSize, remainingMs } = request;
+  const { requestId, origin, afterSize, remainingMs, isWitnessed } = request;
   const { session } = node;
   if (session === null) {
     respond(refused(requestId, notServing(node), "this node is not serving"));
     return;
   }
-  session.awaitHead({
+  const asked: HeadRequest = {
     origin,
     afterSize,
     deadlineMs: clock.monotonicMs() + remainingMs,
     respond: (answer) => respond({ ...answer, requestId }),
-  });
+  };
+  if (isWitnessed) session.awaitWitnessed(asked);
+  else session.awaitHead(asked);
 }
 
 /** The key table in memory, once it is as far as a read index that was asked for after the request. */
