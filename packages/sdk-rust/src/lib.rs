@@ -23,6 +23,7 @@ mod policy;
 mod prepare;
 mod receipt;
 mod signer;
+mod state_head;
 mod tags;
 mod trust_root;
 mod trust_root_chain;
@@ -36,7 +37,7 @@ mod words;
 pub use answers::*;
 pub use bundle::{
     inspect_bundle, verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
-    BundleVerification, Completeness, BUNDLE_CHECKS,
+    BundleVerification, Completeness, Standing, BUNDLE_CHECKS,
 };
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "client")]

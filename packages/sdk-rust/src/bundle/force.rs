@@ -31,7 +31,7 @@ impl AuthorityReason {
 }
 
 /// Reasons that are given for one verdict: a root that has ended may end ten thousand links.
-const REASONS_MAX: usize = 100;
+pub(super) const REASONS_MAX: usize = 100;
 
 fn has_happened(sequence: Option<u64>, at: AsOf) -> bool {
     sequence.is_some_and(|sequence| sequence <= at.sequence)
@@ -42,7 +42,7 @@ fn is_past(expires_at: u64, at: AsOf) -> bool {
 }
 
 /// A revocation outweighs a supersession, and either outweighs time.
-fn claim_fault(claim: &ClaimRecord, at: AsOf) -> Option<AuthorityReason> {
+pub(super) fn claim_fault(claim: &ClaimRecord, at: AsOf) -> Option<AuthorityReason> {
     let reason = |code, sequence| Some(AuthorityReason::of(code, claim.anchor_id, sequence));
     if has_happened(claim.revoked_at, at) {
         return reason("claim_revoked", claim.revoked_at);
@@ -95,7 +95,12 @@ fn add_party_faults(party: &Party, at: AsOf, records: &Records, faults: &mut Vec
 }
 
 /// Why one link of a chain is not in force, its parent aside; false if a record was missing.
-fn add_link_faults(grant: &GrantRecord, at: AsOf, records: &Records, faults: &mut Vec<AuthorityReason>) -> bool {
+pub(super) fn add_link_faults(
+    grant: &GrantRecord,
+    at: AsOf,
+    records: &Records,
+    faults: &mut Vec<AuthorityReason>,
+) -> bool {
     add_own_faults(grant, at, faults);
     let grantor = Party {
         claim: grant.grantor_claim,

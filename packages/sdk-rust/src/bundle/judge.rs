@@ -10,6 +10,7 @@ use crate::ed25519::is_good_signature;
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 use crate::leaf::{Leaf, LeafBody, RevocationBody};
 use crate::payloads::{actor_payload_of, claim_payload_of, grant_payload_of, revocation_payload_of, second_payload};
+use crate::state_head::StateHead;
 use crate::trust_root_chain::TrustRootChain;
 use crate::trust_root_text::OriginStatus;
 use crate::words::RevocationAuthority;
@@ -277,18 +278,25 @@ pub(super) fn view_of<'a>(
 pub struct Completeness {
     /// The oldest claim or grant in view. What is older ends none of them.
     pub after: u64,
-    /// Every leaf of a sequence above `after`, up to this one, is in the bundle.
+    /// Every leaf of a sequence above `after`, up to this one, is in the bundle, or in what its state head says.
     pub to: u64,
 }
 
 /// Sequences count the leaves of all origins without gaps: a leaf for every sequence means every leaf. Leaves of a lost
 /// origin fill no gap, as another leaf may have taken their sequence. `None`: nothing is in view.
-pub(super) fn completeness_of(view: &View<'_>, leaves: &ProvedLeaves) -> Option<Completeness> {
+pub(super) fn completeness_of(
+    view: &View<'_>,
+    leaves: &ProvedLeaves,
+    head: Option<&StateHead>,
+) -> Option<Completeness> {
     let in_view = || {
         let claims = view.claims.iter().map(|claim| claim.sequence);
         claims.chain(view.links.iter().map(|link| link.sequence))
     };
     let after = in_view().min()?;
+    if let Some(head) = head {
+        return Some(Completeness { after, to: head.next_sequence.saturating_sub(1) });
+    }
     let is_lost = |proved: &ProvedLeaf| proved.origin_status == OriginStatus::Lost;
     if in_view().any(|sequence| leaves.at_sequence(sequence).is_some_and(is_lost)) {
         return Some(Completeness { after, to: after });

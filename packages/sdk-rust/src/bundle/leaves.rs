@@ -4,12 +4,31 @@ use std::collections::{HashMap, HashSet};
 
 use super::parse::{BundleLeaf, BundleRange};
 use super::Failure;
-use crate::hash::AnchorId;
+use crate::hash::{AnchorId, Hash, OriginFingerprint};
 use crate::leaf::{anchor_id_of, Leaf};
 use crate::merkle::{verify_inclusion, Frontier};
 use crate::trust_root_chain::TrustRootChain;
 use crate::trust_root_text::OriginStatus;
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
+
+/// A tree of leaves, as a checkpoint or a state head gives it.
+#[derive(Clone, Debug)]
+pub(super) struct CertifiedTree {
+    pub(super) origin_fingerprint: OriginFingerprint,
+    /// In the newest version.
+    pub(super) origin_status: OriginStatus,
+    pub(super) tree_size: u64,
+    pub(super) root_hash: Hash,
+}
+
+fn tree_of(verified: &VerifiedCheckpoint) -> CertifiedTree {
+    CertifiedTree {
+        origin_fingerprint: verified.origin_fingerprint,
+        origin_status: verified.origin_status,
+        tree_size: verified.checkpoint.tree_size,
+        root_hash: verified.checkpoint.root_hash,
+    }
+}
 
 /// A leaf that is in a certified tree.
 #[derive(Clone, Debug)]
@@ -59,17 +78,28 @@ fn checkpoint_at(checkpoints: &[VerifiedCheckpoint], at: usize) -> Result<&Verif
 pub(super) fn prove_leaves(
     leaves: &[BundleLeaf],
     checkpoints: &[VerifiedCheckpoint],
+    of_state: Option<&HashMap<OriginFingerprint, CertifiedTree>>,
 ) -> Result<Vec<ProvedLeaf>, Failure> {
     let prove = |(at, part): (usize, &BundleLeaf)| {
         let place = format!("leaf {at}");
-        let verified = checkpoint_at(checkpoints, part.checkpoint)?;
-        let leaf = read_leaf(&part.leaf, verified, &place)?;
-        let (depth, size) = (leaf.header.depth, verified.checkpoint.tree_size);
+        let leaf = Leaf::decode(&part.leaf).map_err(|error| Failure::new(format!("{place} is no leaf: {error}")))?;
+        let origin = leaf.header.origin_fingerprint;
+        let tree = match part.checkpoint {
+            Some(at) => tree_of(checkpoint_at(checkpoints, at)?),
+            None => of_state
+                .and_then(|trees| trees.get(&origin))
+                .cloned()
+                .ok_or_else(|| Failure::new(format!("{place}: there is no tree of origin {origin}")))?,
+        };
+        Failure::unless(origin == tree.origin_fingerprint, || {
+            format!("{place} is of origin {origin}, its checkpoint is of another")
+        })?;
+        let (depth, size) = (leaf.header.depth, tree.tree_size);
         Failure::unless(depth < size, || format!("{place} has depth {depth}, its tree has {size} leaves"))?;
         let anchor_id = anchor_id_of(&part.leaf);
-        let is_included = verify_inclusion(&anchor_id, depth, size, &part.inclusion, &verified.checkpoint.root_hash);
-        Failure::unless(is_included, || format!("{place}: the path does not lead to the root of its checkpoint"))?;
-        Ok(ProvedLeaf { anchor_id, leaf, origin_status: verified.origin_status })
+        let is_included = verify_inclusion(&anchor_id, depth, size, &part.inclusion, &tree.root_hash);
+        Failure::unless(is_included, || format!("{place}: the path does not lead to the root of its tree"))?;
+        Ok(ProvedLeaf { anchor_id, leaf, origin_status: tree.origin_status })
     };
     leaves.iter().enumerate().map(prove).collect()
 }

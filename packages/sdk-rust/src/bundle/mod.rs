@@ -6,13 +6,16 @@ mod judge;
 mod leaves;
 mod parse;
 mod records;
+mod standing;
+mod state;
+mod stated;
 mod trust;
-
-use serde_json::Value;
+mod window;
 
 pub use force::AuthorityReason;
 pub use judge::Completeness;
 pub use parse::{AsOf, Bundle};
+pub use standing::Standing;
 pub use trust::BundleTrust;
 
 use crate::answers::Authorised;
@@ -29,12 +32,17 @@ use judge::{
 };
 use leaves::{prove_checkpoints, prove_leaves, prove_ranges, ProvedLeaf, ProvedLeaves};
 use records::Records;
+use standing::standing_of;
+use state::{check_newest_claims, check_values, prove_state, ProvedState};
+use stated::check_stated;
 use trust::judge_trust_roots;
+use window::{check_window, positions_of};
 
 /// In the order in which they are made. After one that fails nothing more is checked.
-pub const BUNDLE_CHECKS: [&str; 12] = [
+pub const BUNDLE_CHECKS: [&str; 13] = [
     "trust_roots",
     "checkpoints",
+    "state",
     "leaves",
     "ranges",
     "subject",
@@ -107,6 +115,8 @@ pub struct BundleVerification {
     pub reasons_now: Vec<AuthorityReason>,
     /// A revocation on the way names a `suspect_since` that is not after the subject.
     pub is_suspect: bool,
+    /// Whether a claim or a grant is in force at `as_of`; `None` of anything else, and if the bundle is invalid.
+    pub standing: Option<Standing>,
     /// The grants from the one in question towards the root, at most 1,000.
     pub delegation: Vec<AnchorId>,
     /// The revocations on the way, ascending.
@@ -118,7 +128,7 @@ pub struct BundleVerification {
     pub leaf: Option<Leaf>,
     /// The newest version that was judged by.
     pub trust_root_version: Option<u32>,
-    /// The oldest version that a checkpoint needed instead of the newest, if one did.
+    /// The oldest version that a checkpoint or the state head needed instead of the newest, if one did.
     pub superseded_trust_root: Option<u32>,
 }
 
@@ -189,6 +199,7 @@ struct Findings {
     reasons_at_action: Vec<AuthorityReason>,
     reasons_now: Vec<AuthorityReason>,
     is_suspect: bool,
+    standing: Option<Standing>,
     delegation: Vec<AnchorId>,
     revocations: Vec<AnchorId>,
     complete: Option<Completeness>,
@@ -243,6 +254,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         reasons_at_action: Vec::new(),
         reasons_now: Vec::new(),
         is_suspect: false,
+        standing: None,
         delegation: Vec::new(),
         revocations: Vec::new(),
         complete: None,
@@ -257,6 +269,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         verification.reasons_at_action = findings.reasons_at_action;
         verification.reasons_now = findings.reasons_now;
         verification.is_suspect = findings.is_suspect;
+        verification.standing = findings.standing;
         verification.delegation = findings.delegation;
         verification.revocations = findings.revocations;
         verification.complete = findings.complete;
@@ -280,42 +293,69 @@ fn make_checks(
         BundleTrust::Held(_) => "the one that the reader holds",
     };
     checks.pass(format!("{} versions up to {newest}, from {from} on", chain.versions().count()));
-    let leaves = check_parts(bundle, &chain, checks, judged_by)?;
+    let (leaves, state) = check_parts(bundle, &chain, checks, judged_by)?;
     let subject = check_subject(bundle, expect, &leaves)?;
     checks.pass(format!("{}, sequence {}", subject.leaf.body.kind(), subject.sequence()));
     let count = judge_nested_signatures(&leaves)?;
     checks.pass(format!("{count} signatures inside of leaves are good"));
     judge_order(&leaves)?;
     judge_trust_root_leaves(&leaves, &chain)?;
-    let records = Records::derive(&leaves);
+    let (head, records) = match state {
+        Some(state) => (Some(state.head), state.records),
+        None => (None, Records::derive(&leaves)),
+    };
     let view = view_of(subject, &leaves, &records)?;
-    let complete = completeness_of(&view, &leaves);
+    if head.is_some() {
+        check_newest_claims(&view, &records, [subject.sequence(), bundle.as_of.sequence])?;
+    }
+    let complete = completeness_of(&view, &leaves, head.as_ref());
     checks.pass(format!("{} claims and {} grants are named", view.claims.len(), view.links.len()));
     check_endings(bundle.as_of, complete, "revocation", checks);
     check_endings(bundle.as_of, complete, "successor", checks);
-    check_window(bundle.as_of, complete, &leaves, checks)?;
+    check_window(bundle.as_of, complete, &positions_of(&leaves, head.as_ref()), head.as_ref(), checks)?;
+    if head.is_some() {
+        check_reference_kinds(subject, &leaves)?;
+        check_values(subject, &view, &records, &leaves, bundle.as_of)?;
+    }
     let findings = judge_subject(bundle.as_of, subject, &view, &records, &leaves, complete)?;
     checks.pass(format!("at action: {:?}; now: {:?}", findings.authorised_at_action, findings.authorised_now));
     check_stated(bundle, &findings, checks)?;
     Ok(findings)
 }
 
-/// Checkpoints, leaves and ranges.
+/// Checkpoints, the state head, leaves and ranges.
 fn check_parts(
     bundle: &Bundle,
     chain: &TrustRootChain,
     checks: &mut Checks,
     judged_by: &mut JudgedBy,
-) -> Result<ProvedLeaves, Failure> {
+) -> Result<(ProvedLeaves, Option<ProvedState>), Failure> {
     let checkpoints: Vec<VerifiedCheckpoint> = prove_checkpoints(&bundle.checkpoints, chain)?;
     judged_by.superseded = checkpoints.iter().filter_map(|verified| verified.superseded_trust_root).min();
     checks.pass(format!("{} trees, each cosigned by a quorum", checkpoints.len()));
-    let mut proved = prove_leaves(&bundle.leaves, &checkpoints)?;
+    let mut state = bundle.state.as_ref().map(|state| prove_state(state, chain)).transpose()?;
+    check_state(bundle.as_of, state.as_ref(), checks)?;
+    let named = state.as_ref().map(|state| state.version).filter(|version| judged_by.version != Some(*version));
+    judged_by.superseded = judged_by.superseded.into_iter().chain(named).min();
+    let mut proved = prove_leaves(&bundle.leaves, &checkpoints, state.as_ref().map(|state| &state.trees))?;
     checks.pass(format!("{} leaves lead to their roots", proved.len()));
     let in_ranges = prove_ranges(&bundle.ranges, &checkpoints)?;
     checks.pass(format!("{} leaves in {} ranges make their roots", in_ranges.len(), bundle.ranges.len()));
     proved.extend(in_ranges);
-    Ok(ProvedLeaves::new(proved))
+    proved.extend(state.iter_mut().flat_map(|state| std::mem::take(&mut state.leaves)));
+    Ok((ProvedLeaves::new(proved), state))
+}
+
+/// The head is not older than the position of now.
+fn check_state(as_of: AsOf, state: Option<&ProvedState>, checks: &mut Checks) -> Result<(), Failure> {
+    let Some(ProvedState { head, leaves, .. }) = state else {
+        checks.pass("there is no state head");
+        return Ok(());
+    };
+    let (next, sequence) = (head.next_sequence, as_of.sequence);
+    Failure::unless(next > sequence, || format!("as_of is sequence {sequence}, the state head ends before {next}"))?;
+    checks.pass(format!("{} records are in the state before sequence {next}, which a quorum has signed", leaves.len()));
+    Ok(())
 }
 
 fn check_subject<'a>(
@@ -340,7 +380,7 @@ fn check_endings(as_of: AsOf, complete: Option<Completeness>, ending: &str, chec
     match complete {
         None => checks.pass("no claim or grant is named"),
         Some(Completeness { after, to }) if to >= sequence => {
-            checks.pass(format!("no {ending} is missing: every leaf from sequence {after} to {sequence} is here"));
+            checks.pass(format!("no {ending} is missing from sequence {after} to {sequence}"));
         }
         Some(Completeness { to, .. }) => {
             let detail = format!(
@@ -351,40 +391,6 @@ fn check_endings(as_of: AsOf, complete: Option<Completeness>, ending: &str, chec
             checks.push(Outcome::NotChecked, detail);
         }
     }
-}
-
-/// Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide
-/// what had happened by then.
-fn check_window(
-    as_of: AsOf,
-    complete: Option<Completeness>,
-    leaves: &ProvedLeaves,
-    checks: &mut Checks,
-) -> Result<(), Failure> {
-    let AsOf { sequence, time_ms } = as_of;
-    let at = leaves.all().partition_point(|proved| proved.sequence() <= sequence);
-    let earlier = at.checked_sub(1).and_then(|before| leaves.all().get(before)).map(|proved| &proved.leaf.header);
-    let later = leaves.all().get(at).map(|proved| &proved.leaf.header);
-    let is_reached = earlier.is_none_or(|earlier| earlier.accepted_ms <= time_ms);
-    Failure::unless(is_reached, || format!("as_of is sequence {sequence} at {time_ms} ms, before its last leaf"))?;
-    let is_at_last = earlier.is_some_and(|earlier| earlier.sequence == sequence);
-    let is_of_last = is_at_last && earlier.is_some_and(|earlier| earlier.accepted_ms == time_ms);
-    // Leaves of one entry have one time: a leaf that is not here may have that of the next.
-    let is_before_next =
-        later.is_none_or(|later| time_ms < later.accepted_ms || (!is_at_last && time_ms == later.accepted_ms));
-    Failure::unless(is_of_last || is_before_next, || {
-        format!("as_of is sequence {sequence} at {time_ms} ms, when a later leaf was there")
-    })?;
-    let is_next = later.is_some_and(|later| later.sequence == sequence.saturating_add(1));
-    if complete.is_none() {
-        checks.pass("nothing that is named has a window");
-    } else if is_at_last && (is_of_last || is_next) {
-        checks.pass(format!("judged as of sequence {sequence} at {time_ms} ms"));
-    } else {
-        let detail = format!("that sequence {sequence} was the newest at {time_ms} ms is as stated by the service");
-        checks.push(Outcome::NotChecked, detail);
-    }
-    Ok(())
 }
 
 type Verdict = (Authorised, Vec<AuthorityReason>);
@@ -445,53 +451,10 @@ fn judge_subject(
         reasons_at_action: at_action.1,
         reasons_now: now.1,
         is_suspect,
+        standing: standing_of(subject, view, as_of, records),
         delegation: shown_delegation(view),
         revocations,
         complete,
         leaf: subject.leaf.clone(),
     })
-}
-
-fn is_same_list(stated: &Value, list: &str, pointer: &str, derived: &[AnchorId]) -> bool {
-    let Some(items) = stated.get(list).and_then(Value::as_array) else { return false };
-    let ids = items.iter().map(|item| item.pointer(pointer).and_then(Value::as_str));
-    ids.eq(derived.iter().map(AnchorId::to_hex).collect::<Vec<_>>().iter().map(|id| Some(id.as_str())))
-}
-
-/// The first member of what the service stated that differs from what the leaves say. The rest of it is not looked at.
-fn stated_difference(bundle: &Bundle, findings: &Findings) -> Option<&'static str> {
-    let stated = &bundle.stated;
-    let is = |pointer: &str, value: Value| stated.pointer(pointer) == Some(&value);
-    let verdict = |authorised: Authorised| serde_json::to_value(authorised).unwrap_or_default();
-    let members = [
-        ("anchor.anchor_id", is("/anchor/anchor_id", bundle.subject.to_hex().into())),
-        ("as_of.sequence", is("/as_of/sequence", bundle.as_of.sequence.into())),
-        ("as_of.time_ms", is("/as_of/time_ms", bundle.as_of.time_ms.into())),
-        ("actor_proven", is("/actor_proven", findings.is_actor_proven.into())),
-        ("authorised_at_action", is("/authorised_at_action", verdict(findings.authorised_at_action))),
-        ("authorised_now", is("/authorised_now", verdict(findings.authorised_now))),
-        ("suspect", is("/suspect", findings.is_suspect.into())),
-        ("delegation", is_same_list(stated, "delegation", "/grant/anchor_id", &findings.delegation)),
-        ("revocations", is_same_list(stated, "revocations", "/anchor/anchor_id", &findings.revocations)),
-    ];
-    members.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
-}
-
-fn check_stated(bundle: &Bundle, findings: &Findings, checks: &mut Checks) -> Result<(), Failure> {
-    if bundle.stated.is_null() {
-        let rests_on_it = findings.complete.is_some_and(|complete| complete.to < bundle.as_of.sequence);
-        if rests_on_it {
-            checks.push(Outcome::NotChecked, "nothing is stated");
-        } else {
-            checks.pass("nothing is stated, and nothing rests on it");
-        }
-        return Ok(());
-    }
-    match stated_difference(bundle, findings) {
-        None => {
-            checks.pass("what is stated is what the leaves say");
-            Ok(())
-        }
-        Some(member) => Err(Failure::new(format!("what is stated differs in {member} from what the leaves say"))),
-    }
 }

@@ -6,11 +6,12 @@ use super::json::read_strict_json;
 use crate::bytes::{from_base64, from_base64_exact};
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
+use crate::state_head::LEVEL_MAX;
 
 const FORMAT: &str = "event-anchoring/v4.2/bundle";
 /// Bytes of UTF-8.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Single leaves and those of ranges together.
+/// Single leaves, those of ranges and those of records together.
 const LEAVES_MAX: usize = 100_000;
 const TRUST_ROOTS_MAX: usize = 1_000;
 const CHECKPOINTS_MAX: usize = 1_024;
@@ -37,6 +38,7 @@ pub struct Bundle {
     pub(super) checkpoints: Vec<String>,
     pub(super) leaves: Vec<BundleLeaf>,
     pub(super) ranges: Vec<BundleRange>,
+    pub(super) state: Option<BundleState>,
     pub(super) stated: Value,
 }
 
@@ -44,8 +46,8 @@ pub struct Bundle {
 #[derive(Clone, Debug)]
 pub(super) struct BundleLeaf {
     pub(super) leaf: Vec<u8>,
-    /// Place in `checkpoints`.
-    pub(super) checkpoint: usize,
+    /// Place in `checkpoints`; `None`: the state head has its tree.
+    pub(super) checkpoint: Option<usize>,
     pub(super) inclusion: Vec<Hash>,
 }
 
@@ -57,6 +59,23 @@ pub(super) struct BundleRange {
     pub(super) from: u64,
     pub(super) frontier: Vec<Hash>,
     pub(super) leaves: Vec<Vec<u8>>,
+}
+
+/// A claim or a grant with its value in the state tree.
+#[derive(Clone, Debug)]
+pub(super) struct StatedRecord {
+    pub(super) leaf: Vec<u8>,
+    pub(super) value: Vec<u8>,
+    /// Halves between the root of the state tree and it.
+    pub(super) level: u64,
+}
+
+/// A state head, records that are in its tree, and the other halves of their paths.
+#[derive(Clone, Debug)]
+pub(super) struct BundleState {
+    pub(super) head: String,
+    pub(super) records: Vec<StatedRecord>,
+    pub(super) siblings: Vec<Hash>,
 }
 
 fn malformed(place: &str, what: &str) -> Error {
@@ -137,7 +156,10 @@ fn read_leaf(value: &Value, place: &str) -> Result<BundleLeaf> {
     let members = Members::new(value, &["leaf", "checkpoint", "inclusion"], place)?;
     Ok(BundleLeaf {
         leaf: base64_of(members.value("leaf"), &members.place("leaf"))?,
-        checkpoint: members.place_of_checkpoint()?,
+        checkpoint: match members.value("checkpoint") {
+            Value::Null => None,
+            _ => Some(members.place_of_checkpoint()?),
+        },
         inclusion: members.list("inclusion", HASHES_MAX, hash_of)?,
     })
 }
@@ -152,11 +174,39 @@ fn read_range(value: &Value, place: &str) -> Result<BundleRange> {
     })
 }
 
+fn read_record(value: &Value, place: &str) -> Result<StatedRecord> {
+    let members = Members::new(value, &["leaf", "value", "level"], place)?;
+    let level = members.integer("level")?;
+    if level > LEVEL_MAX {
+        return Err(malformed(&members.place("level"), &format!("is above {LEVEL_MAX}")));
+    }
+    Ok(StatedRecord {
+        leaf: base64_of(members.value("leaf"), &members.place("leaf"))?,
+        value: base64_of(members.value("value"), &members.place("value"))?,
+        level,
+    })
+}
+
+fn read_state(value: &Value) -> Result<Option<BundleState>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let members = Members::new(value, &["head", "records", "siblings"], "state")?;
+    let siblings = base64_of(members.value("siblings"), "state.siblings")?;
+    let hashes: std::result::Result<Vec<Hash>, _> = siblings.chunks(32).map(Hash::try_from).collect();
+    Ok(Some(BundleState {
+        head: members.text("head")?.to_owned(),
+        records: members.list("records", LEAVES_MAX, read_record)?,
+        siblings: hashes.map_err(|_| malformed("state.siblings", "has bytes which are no hashes"))?,
+    }))
+}
+
 fn note_of(value: &Value, place: &str) -> Result<String> {
     text_of(value, place).map(str::to_owned)
 }
 
-const NAMES: [&str; 8] = ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "stated"];
+const NAMES: [&str; 9] =
+    ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "state", "stated"];
 
 impl Bundle {
     /// Reads a bundle, which may be attacker-controlled. Nothing is verified.
@@ -167,11 +217,13 @@ impl Bundle {
         if text.len() > BYTES_MAX {
             return Err(too_large(format!("over {BYTES_MAX} bytes")));
         }
-        let json = read_strict_json(text)?;
-        let object = json.as_object().ok_or_else(|| malformed("", "is no object"))?;
+        let mut json = read_strict_json(text)?;
+        let object = json.as_object_mut().ok_or_else(|| malformed("", "is no object"))?;
         if object.get("format").and_then(Value::as_str) != Some(FORMAT) {
             return Err(Error::verification("bundle_format_unknown", format!("its format is not {FORMAT}")));
         }
+        // A state head is the only member that may be missing.
+        object.entry("state").or_insert(Value::Null);
         let members = Members::new(&json, &NAMES, "")?;
         let position = Members::new(members.value("as_of"), &["sequence", "time_ms"], "as_of")?;
         let stated = members.value("stated");
@@ -182,6 +234,7 @@ impl Bundle {
             checkpoints: members.list("checkpoints", CHECKPOINTS_MAX, note_of)?,
             leaves: members.list("leaves", LEAVES_MAX, read_leaf)?,
             ranges: members.list("ranges", CHECKPOINTS_MAX, read_range)?,
+            state: read_state(members.value("state"))?,
             stated: stated.clone(),
         };
         if !stated.is_null() && !stated.is_object() {
@@ -193,12 +246,17 @@ impl Bundle {
 
     /// Places in `checkpoints` exist, and the leaves of all parts are not too many.
     fn check_parts(&self) -> Result<()> {
-        let count = self.leaves.len() + self.ranges.iter().map(|range| range.leaves.len()).sum::<usize>();
+        let records = self.state.as_ref().map_or(0, |state| state.records.len());
+        let count = self.leaves.len() + records + self.ranges.iter().map(|range| range.leaves.len()).sum::<usize>();
         if count > LEAVES_MAX {
             return Err(too_large(format!("{count} leaves, at most {LEAVES_MAX}")));
         }
+        if self.state.is_some() && !(self.checkpoints.is_empty() && self.ranges.is_empty()) {
+            return Err(malformed("state", "takes the place of checkpoints and ranges, and they are here"));
+        }
         let is_nowhere = |checkpoint: usize| checkpoint >= self.checkpoints.len();
-        if let Some(at) = self.leaves.iter().position(|leaf| is_nowhere(leaf.checkpoint)) {
+        let has_no_tree = |leaf: &BundleLeaf| leaf.checkpoint.map_or(self.state.is_none(), is_nowhere);
+        if let Some(at) = self.leaves.iter().position(has_no_tree) {
             return Err(malformed(&format!("leaves[{at}].checkpoint"), "names no checkpoint"));
         }
         if let Some(at) = self.ranges.iter().position(|range| is_nowhere(range.checkpoint)) {

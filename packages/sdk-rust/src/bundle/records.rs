@@ -39,6 +39,8 @@ pub(super) struct GrantRecord {
     pub(super) witness_public_key: PublicKey,
     pub(super) superseded_at: Option<u64>,
     pub(super) revoked_at: Option<u64>,
+    /// Grants from the root to this one, where a state head says so.
+    pub(super) links: Option<u32>,
 }
 
 /// A claim that would continue a lineage of another issuer, which none can: something between is missing.
@@ -48,7 +50,7 @@ pub(super) struct Usurper {
     pub(super) lineage: u64,
 }
 
-/// Records derived from the leaves of a bundle.
+/// Records derived from the leaves of a bundle, or proved by its state head.
 #[derive(Default)]
 pub(super) struct Records {
     claims: BTreeMap<u64, ClaimRecord>,
@@ -64,6 +66,8 @@ pub(super) struct Records {
     /// nothing else.
     pub(super) orphans: HashSet<u64>,
     pub(super) usurpers: Vec<Usurper>,
+    /// A state head gives the endings: a claim may be missing whose successor is not.
+    is_stated: bool,
 }
 
 impl Records {
@@ -91,10 +95,28 @@ impl Records {
     /// The newest claim of a lineage whose sequence is at most `up_to`.
     pub(super) fn newest_claim_of(&self, lineage: u64, up_to: u64) -> Option<&ClaimRecord> {
         let newest = self.lineages.get(&lineage)?.iter().rev().find(|sequence| **sequence <= up_to)?;
-        self.claim(*newest)
+        let newest = self.claim(*newest)?;
+        // A claim names its successor, so that none between the two can be left out: then it is not known.
+        let is_followed = self.is_stated && newest.superseded_at.is_some_and(|successor| successor <= up_to);
+        (!is_followed).then_some(newest)
     }
 
-    fn claim_by_id(&self, anchor_id: &AnchorId) -> Option<&ClaimRecord> {
+    /// A claim with the endings that the state tree gives it.
+    pub(super) fn add_stated_claim(&mut self, record: ClaimRecord) {
+        self.is_stated = true;
+        let of_lineage = self.lineages.entry(record.lineage).or_default();
+        of_lineage.push(record.sequence);
+        of_lineage.sort_unstable();
+        self.sequences.insert(record.anchor_id, record.sequence);
+        self.claims.insert(record.sequence, record);
+    }
+
+    /// A grant with the endings that the state tree gives it.
+    pub(super) fn add_stated_grant(&mut self, record: GrantRecord) {
+        self.grants.insert(record.sequence, record);
+    }
+
+    pub(super) fn claim_by_id(&self, anchor_id: &AnchorId) -> Option<&ClaimRecord> {
         self.sequences.get(anchor_id).and_then(|sequence| self.claim(*sequence))
     }
 
@@ -154,6 +176,7 @@ impl Records {
             witness_public_key: body.witness_public_key,
             superseded_at: None,
             revoked_at: None,
+            links: None,
         };
         let is_orphan = !body.parent_grant_ref.is_zero() && record.parent.is_none();
         let older = self.between.insert((record.grantor_lineage, record.grantee_lineage), sequence);

@@ -6,6 +6,8 @@ use crate::{
     BundleVerification, Error, Outcome, TrustRootChain, BUNDLE_CHECKS,
 };
 
+const FILES: [&str; 2] = ["bundle", "bundle-state"];
+
 /// The bundle of a case: its own, or a shared one with members set.
 fn bundle_of(file: &Value, case: &Value) -> Value {
     let Some(name) = case["of"].as_str() else { return case["bundle"].clone() };
@@ -50,10 +52,13 @@ fn codes(found: &BundleVerification, result: Outcome) -> Vec<&str> {
 
 #[test]
 fn good_ones() {
-    let Some(file) = vectors("bundle") else { return };
-    for case in list(&file, "/good") {
+    FILES.into_iter().filter_map(vectors).for_each(|file| check_good(&file));
+}
+
+fn check_good(file: &Value) {
+    for case in list(file, "/good") {
         let name = text(case, "name");
-        let (found, verified) = judge(&file, case);
+        let (found, verified) = judge(file, case);
         assert_eq!(found.outcome.as_str(), text(case, "outcome"), "{name}: {:?}", found.checks);
         assert_eq!(found.is_actor_proven, case["actor_proven"].as_bool().unwrap(), "{name}");
         if let Some(expected) = case["reasons_at_action"].as_array() {
@@ -72,6 +77,10 @@ fn good_ones() {
         let superseded = found.superseded_trust_root.map(u64::from);
         assert_eq!(superseded, case["superseded_trust_root"].as_u64(), "{name}");
         assert!(found.leaf.is_some(), "{name}");
+        if let Some(state) = case["state"].as_str() {
+            let standing = found.standing.as_ref().unwrap();
+            assert_eq!((standing.state, standing.is_in_force), (state, case["in_force"].as_bool().unwrap()), "{name}");
+        }
         match verified {
             Ok(_) => assert_eq!(found.outcome, BundleOutcome::Valid, "{name}"),
             Err(error) => {
@@ -85,12 +94,15 @@ fn good_ones() {
 
 #[test]
 fn bad_ones() {
-    let Some(file) = vectors("bundle") else { return };
-    let bad = list(&file, "/bad");
-    assert!(bad.len() > list(&file, "/good").len());
+    FILES.into_iter().filter_map(vectors).for_each(|file| check_bad(&file));
+}
+
+fn check_bad(file: &Value) {
+    let bad = list(file, "/bad");
+    assert!(bad.len() > list(file, "/good").len());
     for case in bad {
         let name = text(case, "name");
-        let (found, verified) = judge(&file, case);
+        let (found, verified) = judge(file, case);
         assert_eq!(found.outcome, BundleOutcome::Invalid, "{name}");
         assert_eq!(codes(&found, Outcome::Fail), [text(case, "fails")], "{name}: {:?}", found.checks);
         assert_eq!(found.checks.iter().map(|check| check.code).collect::<Vec<_>>(), BUNDLE_CHECKS, "{name}");
@@ -103,11 +115,14 @@ fn bad_ones() {
 
 #[test]
 fn texts() {
-    let Some(file) = vectors("bundle") else { return };
-    for case in list(&file, "/equal") {
+    FILES.into_iter().filter_map(vectors).for_each(|file| check_texts(&file));
+}
+
+fn check_texts(file: &Value) {
+    for case in list(file, "/equal") {
         Bundle::parse(text(case, "text")).unwrap();
     }
-    for case in list(&file, "/malformed") {
+    for case in list(file, "/malformed") {
         let error = Bundle::parse(text(case, "text")).unwrap_err();
         assert_eq!(error.code(), text(case, "error"), "{}", text(case, "name"));
     }
