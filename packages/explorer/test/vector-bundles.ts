@@ -1,4 +1,4 @@
-/** test/vectors/bundle.json and receipt.json, as files that a reader may drop. */
+/** test/vectors/bundle.json, bundle-state.json and receipt.json, as files that a reader may drop. */
 import { readFileSync } from "node:fs";
 import { changed } from "../../../test/vector-builders/json.ts";
 import type { Json } from "../../../test/vector-builders/json.ts";
@@ -9,7 +9,7 @@ export interface BundleCase {
   readonly highest_seen?: object;
   readonly expect?: { readonly anchor_id?: string; readonly event_hash?: string };
   readonly bundle?: Json;
-  readonly of?: "whole" | "singles";
+  readonly of?: string;
   readonly changes?: readonly { readonly at: string; readonly to: Json }[];
   readonly outcome?: string;
   readonly fails?: string;
@@ -31,12 +31,20 @@ function load(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8"));
 }
 
-export const bundles = load("bundle.json") as {
-  readonly bundles: { readonly whole: Json; readonly singles: Json };
+interface BundleFile {
+  readonly bundles: { readonly [name: string]: Json };
   readonly good: readonly BundleCase[];
   readonly bad: readonly BundleCase[];
-  readonly equal: readonly { readonly name: string; readonly text: string }[];
   readonly malformed: readonly { readonly name: string; readonly error: string; readonly text: string }[];
+}
+
+const files = ["bundle.json", "bundle-state.json"].map((name) => load(name) as BundleFile);
+
+export const bundles = {
+  bundles: Object.fromEntries(files.flatMap((file) => Object.entries(file.bundles))),
+  good: files.flatMap(({ good }) => good),
+  bad: files.flatMap(({ bad }) => bad),
+  malformed: files.flatMap(({ malformed }) => malformed),
 };
 
 export const receipts = load("receipt.json") as {
@@ -52,7 +60,10 @@ export const receipts = load("receipt.json") as {
 };
 
 export function bundleText({ bundle, of = "whole", changes = [] }: BundleCase): string {
-  const json = changes.reduce<Json>((value, { at, to }) => changed(value, [at, to]), bundle ?? bundles.bundles[of]);
+  const json = changes.reduce<Json>(
+    (value, { at, to }) => changed(value, [at, to]),
+    bundle ?? bundles.bundles[of] ?? null,
+  );
   return JSON.stringify(json);
 }
 
