@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
+  VKEY_TYPE,
   asciiToBytes,
   bytesToBase64,
   bytesToHex,
@@ -11,6 +12,7 @@ import {
   cosignatureMessage,
   formatCheckpoint,
   interiorHash,
+  makeVkey,
   noteMessage,
   parseSignedTrustRoot,
   renderPolicy,
@@ -72,6 +74,18 @@ function sigsumProof(signers: readonly (Signer | undefined)[], log: Signer = LOG
 function sshKey(publicKey: Uint8Array): string {
   const field = (bytes: Uint8Array): Uint8Array => concatBytes(Uint8Array.of(0, 0, 0, bytes.length), bytes);
   return `ssh-ed25519 ${bytesToBase64(concatBytes(field(asciiToBytes("ssh-ed25519")), field(publicKey)))}\n`;
+}
+
+/** The policy of the same trust root with three witnesses, of which two are needed. */
+function witnessedPolicy(witnesses: readonly Signer[]): string {
+  const signed = parseSignedTrustRoot(world.documents[0] ?? "", sha256);
+  const listed = witnesses.map(({ publicKey }, at) => {
+    const name = `w${at}`;
+    const vkey = makeVkey(`${name}.example`, VKEY_TYPE.cosignature, publicKey, sha256);
+    return { name, vkey, url: `https://${name}.example` };
+  });
+  const trustRoot = { ...signed.trustRoot, witnesses: listed, witnessQuorum: 2 };
+  return renderPolicy({ ...signed, trustRoot }, "sigsum", "witnessed");
 }
 
 let home: string;
@@ -151,6 +165,21 @@ describeWithSigsum("the rendering of a policy for Sigsum", () => {
     ["a statement that nobody knows", replaced("quorum", "trust all\nquorum"), /unknown keyword/u],
   ])("is refused with %s", (_title, alter, said) => {
     expect(refusalOf(sigsumProof([a, b]), alter(POLICY))).toMatch(said);
+  });
+
+  const outside = [fixedKey(0x61), fixedKey(0x62), fixedKey(0x63)];
+  const [north, south] = outside;
+
+  test.each([
+    ["two nodes and two witnesses", [a, b, north, south], true],
+    ["all", [a, b, c, ...outside], true],
+    ["one witness too few", [a, b, c, north], false],
+    ["one node too few", [a, ...outside], false],
+    ["witnesses alone", outside, false],
+    ["nodes alone", [a, b, c], false],
+  ])("asks for witnesses as well, if that is wanted: %s", (_title, signers, isSatisfied) => {
+    const refusal = refusalOf(sigsumProof(signers), witnessedPolicy(outside));
+    expect(refusal).toMatch(isSatisfied ? /^$/u : /not enough cosignatures/u);
   });
 
   test("is not the one for transparency-dev", () => {

@@ -34,6 +34,10 @@ interface ReceiptCase {
   readonly superseded_trust_root: number | null;
   readonly renewal?: { readonly checkpoint: string; readonly consistency: readonly string[] };
 }
+interface WitnessedCase extends ReceiptCase {
+  readonly require_witnessed: boolean;
+  readonly witnesses_needed: number;
+}
 const receipts = load("receipt.json") as {
   readonly trust_roots: readonly string[];
   readonly proof: {
@@ -42,6 +46,7 @@ const receipts = load("receipt.json") as {
   };
   readonly good: readonly ReceiptCase[];
   readonly bad: readonly ReceiptCase[];
+  readonly witnessed: { readonly good: readonly WitnessedCase[]; readonly bad: readonly WitnessedCase[] };
 };
 interface NoteCase {
   readonly name: string;
@@ -181,6 +186,38 @@ describeWithGo("a receipt", () => {
     expect(await go.judge({ ask: "consistency", ...proof, path })).toMatchObject({ accepted: true });
     const cut = path.slice(1);
     expect(await go.judge({ ask: "consistency", ...proof, path: cut })).toMatchObject({ accepted: false });
+  });
+});
+
+describeWithGo("a receipt with lines of witnesses", () => {
+  /** A trust root without witnesses has no policy that asks for them. */
+  const isAsked = (each: WitnessedCase): boolean => each.require_witnessed && each.witnesses_needed > 0;
+  const good = receipts.witnessed.good.filter((each) => isAsked(each) && each.superseded_trust_root === null);
+  const { refused, taken } = byStrictness(receipts.witnessed.bad.filter(isAsked), {
+    "a line twice": "they count a line once and pass over its copies",
+  });
+
+  const judge = ({ receipt, trust_root_versions: version }: WitnessedCase, demand: "certified" | "witnessed") => {
+    const document = receipts.trust_roots[version - 1] ?? "";
+    const policy = renderPolicy(parseSignedTrustRoot(document, sha256), "tlog", demand);
+    return go.judge({ ask: "receipt", proof: formatProof(receiptFromJson(receipt).receipt), policy });
+  };
+
+  test.each(good)("is accepted by the policy that asks for them: $name", async (each) => {
+    expect(await judge(each, "witnessed")).toMatchObject({ accepted: true });
+  });
+
+  test.each(refused)("is refused by the policy that asks for them: $name", async (each) => {
+    expect(await judge(each, "witnessed")).toMatchObject({ accepted: false });
+  });
+
+  test.each(taken)("is taken, though this project refuses it: $name ($because)", async (each) => {
+    expect(await judge(each, "witnessed")).toMatchObject({ accepted: true });
+  });
+
+  const certified = receipts.witnessed.good.filter(({ require_witnessed: isDemanded }) => !isDemanded);
+  test.each(certified)("is accepted by the policy that asks for nodes alone: $name", async (each) => {
+    expect(await judge(each, "certified")).toMatchObject({ accepted: true });
   });
 });
 
