@@ -12,7 +12,7 @@ import {
 import type { Sha256 } from "./crypto.ts";
 import type { OriginFingerprint } from "./ids.ts";
 import { VKEY_TYPE, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
-import type { SignatureLine } from "./note.ts";
+import type { SignatureLine, Vkey } from "./note.ts";
 import type { TlogPolicy } from "./policy.ts";
 import type { QuorumPolicy } from "./quorum.ts";
 import { originFingerprintOf } from "./tags.ts";
@@ -91,12 +91,12 @@ function checkKeyNames(root: TrustRoot): void {
     const isOperator = vkey.name === operatorKeyName(clusterName, name) && vkey.type === VKEY_TYPE.ed25519;
     refuseUnless(isOperator, "key_misnamed", `${vkey.name} is not the key of operator ${name}`);
   }
+  // Key ids are short: under the name of a node's key somebody could make a key of the same id.
+  const own = new Set([...root.origins.map(({ logVkey }) => logVkey), ...root.nodes.map(cosignerOf)].map(nameOf));
   for (const { name, vkey } of root.witnesses) {
-    refuseUnless(
-      vkey.type === VKEY_TYPE.cosignature,
-      "key_misnamed",
-      `the key of witness ${name} makes no cosignatures`,
-    );
+    const isCosigner = vkey.type === VKEY_TYPE.cosignature;
+    refuseUnless(isCosigner, "key_misnamed", `the key of witness ${name} makes no cosignatures`);
+    refuseUnless(!own.has(vkey.name), "key_misnamed", `the key of witness ${name} has the name of one of the cluster`);
   }
 }
 
@@ -144,6 +144,10 @@ function checkLines(root: TrustRoot): void {
   for (const fingerprint of used) {
     refuseUnless(fingerprints.includes(fingerprint), "origin_unlisted", `a node's origin ${fingerprint} has no line`);
   }
+}
+
+function cosignerOf({ cosignerVkey }: TrustRootNode): Vkey {
+  return cosignerVkey;
 }
 
 function nameOf({ name }: { readonly name: string }): string {

@@ -82,9 +82,15 @@ impl TrustRoot {
                 format!("{} is not the key of operator {name}", vkey.name())
             })?;
         }
+        // Key ids are short: under the name of a node's key somebody could make a key of the same id.
+        let logs = self.origins.iter().map(|origin| origin.log_vkey.name());
+        let own: HashSet<&str> = logs.chain(self.nodes.iter().map(|node| node.cosigner_vkey.name())).collect();
         for TrustRootWitness { name, vkey, .. } in &self.witnesses {
             let is_cosigner = vkey.key_type() == VkeyType::Cosignature;
             refuse_unless(is_cosigner, "key_misnamed", || format!("the key of witness {name} makes no cosignatures"))?;
+            refuse_unless(!own.contains(vkey.name()), "key_misnamed", || {
+                format!("the key of witness {name} has the name of one of the cluster")
+            })?;
         }
         self.witnesses.iter().try_for_each(|TrustRootWitness { name, url, .. }| {
             refuse_unless(is_witness_url(url), "witness_url_invalid", || {

@@ -1,6 +1,6 @@
 /** Trust-root documents and chains. */
 import { VKEY_TYPE, bytesToHex, formatTrustRootText, formatVkey, makeVkey, rootThk } from "@event-anchoring/protocol";
-import type { TrustRoot, TrustRootOperator, TrustRootWitness } from "@event-anchoring/protocol";
+import type { TrustRoot, TrustRootOperator, TrustRootWitness, Vkey } from "@event-anchoring/protocol";
 import {
   document1,
   document2,
@@ -143,6 +143,11 @@ function withOperator(changes: Partial<TrustRootOperator>): string {
   return watchedWith({ operators: [{ ...alice, ...changes }] });
 }
 
+/** The public key of another, under the name of the witness's own. */
+function ownedBy({ vkey }: TrustRootWitness, { publicKey }: Vkey): Vkey {
+  return makeVkey(vkey.name, VKEY_TYPE.cosignature, publicKey, sha256);
+}
+
 /** One witness alone, likewise. */
 function withWitness(changes: Partial<TrustRootWitness>): string {
   return watchedWith({ witnesses: [{ ...north, ...changes }], witnessQuorum: 1 });
@@ -250,6 +255,8 @@ function illegalWatchers(): [string, string, string][] {
   const ofOther = makeVkey("other.example/operator/alice", VKEY_TYPE.ed25519, publicKey, sha256);
   const asCosigner = makeVkey(alice.vkey.name, VKEY_TYPE.cosignature, publicKey, sha256);
   const asPlain = makeVkey(north.vkey.name, VKEY_TYPE.ed25519, north.vkey.publicKey, sha256);
+  const named = (name: string): Vkey => makeVkey(name, VKEY_TYPE.cosignature, north.vkey.publicKey, sha256);
+  const { logVkey } = originEntry(nodeA);
   return [
     ["operator with a capital", "name_invalid", withOperator({ name: "Alice" })],
     ["operator of 33 letters", "name_invalid", withOperator({ name: "a".repeat(33) })],
@@ -259,6 +266,8 @@ function illegalWatchers(): [string, string, string][] {
     ["operator of another cluster", "key_misnamed", withOperator({ vkey: ofOther })],
     ["operator with a cosigner key", "key_misnamed", withOperator({ vkey: asCosigner })],
     ["witness with a plain key", "key_misnamed", withWitness({ vkey: asPlain })],
+    ["witness under the name of a node's key", "key_misnamed", withWitness({ vkey: named(nodeKey.name) })],
+    ["witness under the name of a log's key", "key_misnamed", withWitness({ vkey: named(logVkey.name) })],
     ...badUrls().map((url): [string, string, string] => [
       `witness at ${url}`,
       "witness_url_invalid",
@@ -279,7 +288,7 @@ function illegalWatchers(): [string, string, string][] {
     ["operator's key = root key", "key_reused", watchedWith({ operators: [operatorEntry("alice", 0x31)] })],
     ["two operators, one key", "key_reused", watchedWith({ operators: [alice, operatorEntry("bob", 0x41)] })],
     ["two witnesses, one key", "key_reused", watchedWith({ witnesses: [north, witnessEntry("south", 0x51), west] })],
-    ["cosigner as witness", "key_reused", withWitness({ vkey: nodeKey })],
+    ["cosigner as witness", "key_reused", withWitness({ vkey: ownedBy(north, nodeKey) })],
   ];
 }
 
@@ -366,9 +375,15 @@ function badSuccessors(): Chain[] {
     ),
     refuse(
       "cosigner of a node before as a witness of its name",
-      "key_reused",
+      "key_misnamed",
       both(rekeyedA),
       both(successor(rekeyedA, { witnesses: [{ ...north, vkey: formerA }], witnessQuorum: 1 })),
+    ),
+    refuse(
+      "cosigner of a node before as a witness",
+      "key_reused",
+      both(rekeyedA),
+      both(successor(rekeyedA, { witnesses: [{ ...north, vkey: ownedBy(north, formerA) }], witnessQuorum: 1 })),
     ),
     refuse(
       "auth key of c given to d",

@@ -104,9 +104,13 @@ def _check_key_names(root: TrustRoot) -> None:
         vkey = operator.vkey
         is_operator = vkey.name == f"{name}/operator/{operator.name}" and vkey.type == TYPE_ED25519
         refuse_unless(is_operator, "key_misnamed", f"{vkey.name} is not the key of operator {operator.name}")
+    # Key ids are short: under the name of a node's key somebody could make a key of the same id.
+    own = {origin.log_vkey.name for origin in root.origins} | {node.cosigner_vkey.name for node in root.nodes}
     for witness in root.witnesses:
         is_cosigner = witness.vkey.type == TYPE_COSIGNATURE
         refuse_unless(is_cosigner, "key_misnamed", f"the key of witness {witness.name} makes no cosignatures")
+        detail = f"the key of witness {witness.name} has the name of one of the cluster"
+        refuse_unless(witness.vkey.name not in own, "key_misnamed", detail)
     for witness in root.witnesses:
         detail = f"witness {witness.name} has no URL of the form that is asked for"
         refuse_unless(is_witness_url(witness.url), "witness_url_invalid", detail)
