@@ -25,3 +25,5 @@ export type {
 export type { WitnessAnswer, WitnessTransport } from "./witnessing/witness-transport.ts";
 export type { CallAnswer, CallOptions, PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
 export { PeerCallError } from "./transport/network-types.ts";
+export { Witness } from "./witness/witness.ts";
+export { WitnessFile } from "./witness/witness-file.ts";
