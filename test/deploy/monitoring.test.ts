@@ -61,7 +61,7 @@ describe("the rules", () => {
 });
 
 describe("what rules and dashboard ask for", () => {
-  const SOURCES = ["packages/control-plane/src", "packages/api/src"]
+  const SOURCES = ["packages/control-plane/src", "packages/api/src", "packages/cli/src"]
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
     )

@@ -49,7 +49,8 @@ describe.each(UNITS)("the systemd unit of the %s process", (unit) => {
 });
 
 const isSystemdThere = spawnSync("systemd-analyze", ["--version"]).status === 0;
-const describeSystemd = isSystemdThere ? describe.each(UNITS) : describe.skip.each(UNITS);
+const ALL_UNITS = [...UNITS, "monitor"] as const;
+const describeSystemd = isSystemdThere ? describe.each(ALL_UNITS) : describe.skip.each(ALL_UNITS);
 
 describeSystemd(`systemd, of the %s unit${isSystemdThere ? "" : " (skipped: no systemd here)"}`, (unit) => {
   const path = join(CHECKOUT, `deploy/systemd/anchoring-${unit}.service`);

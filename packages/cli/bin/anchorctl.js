@@ -21,9 +21,11 @@ if (!existsSync(join(here, "../dist/index.js"))) {
 }
 
 const { anchorctl } = await import("../dist/index.js");
-// Ctrl-C ends a watch in order, and every other command at once.
+// Ctrl-C or a supervisor ends a watch in order, and every other command at once.
 const stop = new AbortController();
-if (process.argv[2] === "monitor") process.once("SIGINT", () => stop.abort());
+if (process.argv.some((argument) => argument.startsWith("--interval"))) {
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+}
 // A reader that has gone (`| head`) ends a watch; every other command does what it began, unread.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {

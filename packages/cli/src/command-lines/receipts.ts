@@ -1,22 +1,18 @@
 /** Command lines about receipts, heads and bundles that a service gives out. */
-import { join } from "node:path";
 import { POLICY_FORMATS } from "@event-anchoring/protocol";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { bundleCommand } from "../commands/bundle.ts";
 import { latestCommand } from "../commands/latest.ts";
-import { monitorCommand } from "../commands/monitor.ts";
 import { policyCommand } from "../commands/policy.ts";
 import { receiptCommand } from "../commands/receipt.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { Progress } from "../terminal/progress.ts";
 import { Service } from "../service/service.ts";
-import { stateHome } from "../files/settings.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import {
   HELP,
-  intervalOf,
   offlineTrustOf,
   targetOf,
   timeoutMsOf,
@@ -139,43 +135,4 @@ export function addPolicy(program: Command, context: CommandContext): void {
     const options = { ...offlineTrustOf(flags, context), format, demand, out, isJson: flags.json === true, workingDir };
     context.done(policyCommand(options, context));
   });
-}
-
-interface MonitorFlags extends ReadingFlags {
-  readonly state?: string;
-  readonly interval?: string;
-}
-
-export function addMonitor(program: Command, context: CommandContext): void {
-  const command = program
-    .command("monitor")
-    .description("check that every origin's tree continues the one seen before; raise on rollback and split view")
-    .option(
-      "--state <file>",
-      "what was seen of this cluster (default: ~/.local/state/anchorctl/monitor/<cluster id>.json)",
-    )
-    .option("--interval <duration>", "look again and again, for example every 30s (default: one look)");
-  withReading(command).action(async (flags: MonitorFlags) => {
-    const target = targetOf(flags, context);
-    const trust = {
-      ...trustOf(flags, context),
-      clusterFolder: target.clusterFolder,
-      workingDir: context.io.workingDir,
-    };
-    const options = {
-      statePathOf: (clusterId: string) => flags.state ?? defaultStatePath(clusterId, context),
-      intervalMs: intervalOf(flags.interval),
-      timeoutMs: timeoutMsOf(flags, context),
-      isJson: flags.json === true,
-      trust,
-      signal: context.io.signal ?? null,
-    };
-    context.done(await monitorCommand(options, target, context.printer));
-  });
-}
-
-function defaultStatePath(clusterId: string, { io }: CommandContext): string {
-  const home = stateHome(io.environment);
-  if (home !== null) return join(home, "monitor", `${clusterId}.json`);
-  throw new CliError(EXIT.usage, "state_missing", "there is no home folder: give --state");
 }

@@ -7,6 +7,12 @@ import type { TrustOptions } from "../reports/check-receipt.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { pinJson, printPin } from "../reports/describe-pin.ts";
+import { EvidenceFolder } from "../monitor/evidence-folder.ts";
+import type { ListenAddress } from "../monitor/monitor-listener.ts";
+import { WatchService } from "../monitor/watch-service.ts";
+import { WebhookQueue } from "../monitor/webhook-queue.ts";
+import type { SignWebhook } from "../monitor/webhook-signature.ts";
+import { Webhooks } from "../monitor/webhooks.ts";
 import { monitoredNode, publicLog } from "../service/monitored-node.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { asCliError } from "../files/read-input.ts";
@@ -26,6 +32,17 @@ export interface MonitorOptions {
   readonly trust: TrustOptions;
   /** Ends the watch. */
   readonly signal: AbortSignal | null;
+  /** Null: the watch ends at the first alarm. */
+  readonly service: LastingOptions | null;
+}
+
+/** A watch that goes on for good. */
+export interface LastingOptions {
+  readonly listen: ListenAddress | null;
+  /** Null: beside the state. */
+  readonly evidencePath: string | null;
+  readonly webhookUrls: readonly string[];
+  readonly webhookKeys: readonly SignWebhook[];
 }
 
 /**
@@ -46,17 +63,75 @@ export async function monitorCommand(options: MonitorOptions, target: Target, pr
   const client = services.map((service) => monitored(service.client));
   const monitor = new Monitor({ client, store, trustRoot: held.chain, watchesLost: true });
   const watch = { held, isJson, apiUrls: target.apiUrls, evidencePath: store.evidencePath };
+  const look = (): Promise<MonitorLook> => lookAround(monitor, statePath);
+  if (options.service !== null && options.intervalMs !== null) {
+    const service = await serviceOf(options.service, options, target.apiUrls, statePath, printer);
+    return watchForGood({ look, service, intervalMs: options.intervalMs, signal: options.signal }, watch, printer);
+  }
   for (;;) {
-    const look = await lookAround(monitor, statePath);
-    report(look, watch, printer);
-    if (look.alarms.length > 0) return EXIT.invalid;
-    if (options.intervalMs === null) return look.unanswered.length > 0 ? EXIT.unavailable : EXIT.ok;
-    try {
-      await delay(options.intervalMs, undefined, options.signal === null ? {} : { signal: options.signal });
-    } catch (error) {
-      if (options.signal?.aborted === true) return EXIT.ok;
-      throw error;
-    }
+    const seen = await look();
+    report(seen, watch, printer);
+    if (seen.alarms.length > 0) return EXIT.invalid;
+    if (options.intervalMs === null) return seen.unanswered.length > 0 ? EXIT.unavailable : EXIT.ok;
+    if (!(await waited(options.intervalMs, options.signal))) return EXIT.ok;
+  }
+}
+
+function serviceOf(
+  { listen, evidencePath, webhookUrls: urls, webhookKeys: keys }: LastingOptions,
+  { intervalMs, timeoutMs }: Pick<MonitorOptions, "intervalMs" | "timeoutMs">,
+  apiUrls: readonly string[],
+  statePath: string,
+  printer: Printer,
+): Promise<WatchService> {
+  const now = (): number => Date.now();
+  const say = (text: string): void => printer.check("warn", "webhook", text);
+  const queue = new WebhookQueue(`${statePath}.webhooks`);
+  const webhooks = urls.length === 0 ? null : new Webhooks({ urls, keys, queue, now, chance: Math.random, say });
+  const evidence = new EvidenceFolder(evidencePath ?? `${statePath}.evidence`);
+  const silenceMsMax = 3 * (intervalMs ?? 0) + 3 * timeoutMs * apiUrls.length;
+  return WatchService.start({ apiUrls, listen, evidence, webhooks, silenceMsMax, now });
+}
+
+interface LastingWatch {
+  readonly look: () => Promise<MonitorLook>;
+  readonly service: WatchService;
+  readonly intervalMs: number;
+  readonly signal: AbortSignal | null;
+}
+
+/** Goes on after an alarm, and after a node has refused. What the operator has set wrong ends it. */
+async function watchForGood(
+  { look, service, intervalMs, signal }: LastingWatch,
+  watch: Watch,
+  printer: Printer,
+): Promise<ExitCode> {
+  try {
+    do {
+      try {
+        const seen = await look();
+        report(seen, watch, printer);
+        service.looked(seen);
+      } catch (error) {
+        if (!(error instanceof CliError) || error.exitCode === EXIT.usage) throw error;
+        service.refused();
+        printer.check("warn", error.code, error.message);
+      }
+    } while (await waited(intervalMs, signal));
+    return EXIT.ok;
+  } finally {
+    service.close();
+  }
+}
+
+/** False: the signal has ended it. */
+async function waited(ms: number, signal: AbortSignal | null): Promise<boolean> {
+  try {
+    await delay(ms, undefined, signal === null ? {} : { signal });
+    return true;
+  } catch (error) {
+    if (signal?.aborted === true) return false;
+    throw error;
   }
 }
 
