@@ -254,6 +254,8 @@ def test_wait_is_preferred_and_given_time() -> None:
     ((_, request),) = transport.sent
     assert dict(request.headers)["Prefer"] == "wait=30, respond-async"
     assert request.timeout_s >= 30.25
+    assert Wait(5, witnessed=True).header() == "wait=5, witnessed"
+    assert Wait(witnessed=True).header() == "witnessed"
 
 
 def chain() -> Any:

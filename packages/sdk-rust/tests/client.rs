@@ -41,7 +41,7 @@ async fn options_of_an_event_are_sent() {
             ..Default::default()
         },
         client_event_id: ClientEventId::Given("order 42".into()),
-        prefer: Some(Prefer { wait_s: Some(20), respond_async: true }),
+        prefer: Some(Prefer { wait_s: Some(20), respond_async: true, witnessed: false }),
     };
     script.client().create_event_anchor_with_options([3; 32], options).await.unwrap();
     let request = &script.requests()[0];
@@ -49,6 +49,13 @@ async fn options_of_an_event_are_sent() {
     assert!(request.timeout >= Duration::from_secs(20));
     assert_eq!(body(request)["client_event_id"], "order 42");
     assert_eq!(body(request)["semantic_anchor"], json!({"iris_ref": Hash::new([1; 32])}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_can_prefer_a_witnessed_receipt() {
+    let script = Script::new([Reply::Recorded]);
+    script.client().with_prefer(Prefer::witnessed(5)).create_event_anchor([3; 32]).await.unwrap();
+    assert_eq!(header(&script.requests()[0], "prefer"), Some("wait=5, witnessed"));
 }
 
 #[tokio::test(start_paused = true)]

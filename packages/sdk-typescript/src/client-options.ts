@@ -56,6 +56,11 @@ export interface WriteOptions extends CallOptions {
   readonly respondAsync?: boolean | undefined;
   /** How long the answer may take, in seconds, 1 to 30. Default: the service's own limit. */
   readonly wait?: number | undefined;
+  /**
+   * Wait, within that time, for a receipt that enough witnesses have cosigned. If none comes the receipt is of a head
+   * that is certified: `verifyReceipt` says which it is, and `requireWitnessed` refuses the one.
+   */
+  readonly witnessed?: boolean | undefined;
 }
 
 /** What a batch takes besides. */
@@ -180,10 +185,14 @@ export function chosenRequestId(given: string | undefined): string {
 }
 
 /** The `Prefer` header. @throws InvalidInput */
-export function preferOf({ respondAsync, wait }: WriteOptions): string | null {
+export function preferOf({ respondAsync, wait, witnessed }: WriteOptions): string | null {
   if (wait !== undefined && (!Number.isSafeInteger(wait) || wait < 1 || wait > 30)) {
     throw new InvalidInput("wait", "expected seconds from 1 to 30");
   }
-  const parts = [respondAsync === true ? "respond-async" : "", wait === undefined ? "" : `wait=${wait}`];
+  const parts = [
+    respondAsync === true ? "respond-async" : "",
+    wait === undefined ? "" : `wait=${wait}`,
+    witnessed === true ? "witnessed" : "",
+  ];
   return parts.filter((part) => part !== "").join(", ") || null;
 }

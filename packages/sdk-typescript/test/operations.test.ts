@@ -364,10 +364,12 @@ describe("bodies", () => {
   });
 
   test("the preferences of a write", async () => {
-    const transport = new FakeTransport(recorded);
+    const transport = new FakeTransport(recorded, recorded);
     await clientOf(transport).client.createEventAnchor(HASH, {}, { wait: 7, respondAsync: true, requestId: "mine" });
     expect(transport.requests[0]?.headers).toMatchObject({ prefer: "respond-async, wait=7", "x-request-id": "mine" });
     expect(transport.requests[0]?.timeoutMs).toBe(17_000);
+    await clientOf(transport).client.createEventAnchor(HASH, {}, { wait: 7, witnessed: true });
+    expect(transport.requests[1]?.headers).toMatchObject({ prefer: "wait=7, witnessed" });
   });
 
   test("a signed revocation asks for the target's origin", async () => {

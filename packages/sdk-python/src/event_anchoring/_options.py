@@ -40,10 +40,13 @@ class Wait:
     Attributes:
         seconds: 1 to 30 that the service may take (`Prefer: wait=`); None: its own limit.
         respond_async: answer as soon as the anchor is committed; the receipt is then None.
+        witnessed: wait, within that time, for a receipt that enough witnesses have cosigned. If none comes the receipt
+            is of a head that is certified: verify_receipt says which it is, and require_witnessed refuses the one.
     """
 
     seconds: Optional[int] = None
     respond_async: bool = False
+    witnessed: bool = False
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
@@ -52,7 +55,9 @@ class Wait:
     def header(self) -> Optional[str]:
         """The value of `Prefer`."""
         parts = [] if self.seconds is None else [f"wait={self.seconds}"]
-        return ", ".join(parts + (["respond-async"] if self.respond_async else [])) or None
+        parts += ["respond-async"] if self.respond_async else []
+        parts += ["witnessed"] if self.witnessed else []
+        return ", ".join(parts) or None
 
 
 @dataclass(frozen=True)

@@ -15,23 +15,33 @@ pub struct Prefer {
     pub wait_s: Option<u8>,
     /// Answer as soon as the record is committed; the receipt is asked for later.
     pub respond_async: bool,
+    /// Wait, within that time, for a receipt that enough witnesses have cosigned. If none comes the receipt is of a head
+    /// that is certified: [`verify_receipt`](crate::verify_receipt) says which it is, and `require_witnessed` refuses the
+    /// one.
+    pub witnessed: bool,
 }
 
 impl Prefer {
     /// The answer may take this long.
     pub const fn wait(seconds: u8) -> Self {
-        Self { wait_s: Some(seconds), respond_async: false }
+        Self { wait_s: Some(seconds), respond_async: false, witnessed: false }
     }
 
     /// Answer as soon as the record is committed.
     pub const fn respond_async() -> Self {
-        Self { wait_s: None, respond_async: true }
+        Self { wait_s: None, respond_async: true, witnessed: false }
+    }
+
+    /// The answer may take this long, and its receipt is to be one that enough witnesses have cosigned.
+    pub const fn witnessed(seconds: u8) -> Self {
+        Self { wait_s: Some(seconds), respond_async: false, witnessed: true }
     }
 
     pub(super) fn header(self) -> Option<String> {
         let wait = self.wait_s.map(|seconds| format!("wait={seconds}"));
         let respond_async = self.respond_async.then(|| "respond-async".to_owned());
-        let words: Vec<String> = respond_async.into_iter().chain(wait).collect();
+        let witnessed = self.witnessed.then(|| "witnessed".to_owned());
+        let words: Vec<String> = respond_async.into_iter().chain(wait).chain(witnessed).collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 
