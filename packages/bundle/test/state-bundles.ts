@@ -50,6 +50,8 @@ export interface StateWorld {
   readonly signed: Pick<SignedTrustRoot, "trustRoot" | "rootThk">;
   /** By node id. */
   readonly cosigners: ReadonlyMap<string, Signer>;
+  /** What nodes that lie make of a claim. */
+  readonly forge?: (claim: ClaimRecord) => ClaimRecord;
   /** Other keys in the state tree. */
   readonly others?: readonly StateLeaf[];
 }
@@ -87,7 +89,7 @@ export class StateOfLeaves {
       if (tree === undefined) this.#trees.set(origin, [written]);
       else tree.push(written);
     }
-    const claims = this.book.addedClaims();
+    const claims = this.book.addedClaims().map((claim) => this.#stated(claim));
     const entries = [
       ...claims.map(claimEntry),
       ...claims.map(lineageEntry),
@@ -180,7 +182,12 @@ export class StateOfLeaves {
     return proveInclusion(depth, tree.length, hashesOf(tree), sha256);
   }
 
-  #inState(record: ClaimRecord | GrantRecord) {
+  #stated<Stated extends ClaimRecord | GrantRecord>(record: Stated): Stated | ClaimRecord {
+    return "lineage" in record ? (this.world.forge?.(record) ?? record) : record;
+  }
+
+  #inState(known: ClaimRecord | GrantRecord) {
+    const record = this.#stated(known);
     const entry = "lineage" in record ? claimEntry(record) : grantEntry(record);
     const { key } = stateLeafOf(entry, sha256);
     const { bytes: leaf } = this.#leafAt(record.sequence);

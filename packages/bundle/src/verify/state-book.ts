@@ -1,8 +1,9 @@
 /** The records that a state head proves, as the rules look them up. */
-import { bytesToHex } from "@event-anchoring/protocol";
+import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf } from "@event-anchoring/protocol";
 import { LoadedRecords } from "@event-anchoring/records";
 import type { ClaimRecord, GrantRecord, Records, StatedClaim, StatedGrant } from "@event-anchoring/records";
+import { failUnless } from "./bundle-failure.ts";
 import type { ProvedLeaf } from "./proved-leaves.ts";
 import type { ProvedRecord } from "./proved-state.ts";
 
@@ -31,6 +32,25 @@ function grantRecordOf(
     granteeFingerprint: grantee.entityFingerprint,
     ...stated,
   };
+}
+
+/**
+ * Claims of one lineage are of one pair, and vouched for by one issuer: nodes that lie cannot put a stranger's claim in
+ * the lineage of a grantee.
+ * @throws BundleFailure
+ */
+export function judgeLineages(proved: readonly ProvedRecord[]): void {
+  const first = new Map<number, ClaimLeaf>();
+  for (const each of proved) {
+    if (each.kind !== "claim") continue;
+    const { leaf, stated } = each;
+    const other = first.get(stated.lineage) ?? leaf;
+    first.set(stated.lineage, other);
+    const isSamePair =
+      other.attributeType === leaf.attributeType && equalBytes(other.entityFingerprint, leaf.entityFingerprint);
+    const isSame = isSamePair && equalBytes(other.issuerPublicKey, leaf.issuerPublicKey);
+    failUnless(isSame, `the claim of sequence ${leaf.sequence} cannot be of lineage ${stated.lineage}`);
+  }
 }
 
 /** Claims and grants whose endings are known up to the head, whatever was recorded in between. */

@@ -8,7 +8,7 @@ import { proveCheckpoints, proveLeaves, proveRanges, treeOfCheckpoint } from "./
 import type { ProvedLeaf } from "./proved-leaves.ts";
 import { proveState } from "./proved-state.ts";
 import type { ProvedState } from "./proved-state.ts";
-import { StateBook } from "./state-book.ts";
+import { StateBook, judgeLineages } from "./state-book.ts";
 import {
   ProvedLeaves,
   completenessOf,
@@ -225,6 +225,7 @@ function checkRecords(progress: Progress): Finding {
   const records = state === null ? deriveRecords(leaves, crypto.sha256) : recordsOfState(state);
   const view = viewOf(subject, leaves, records);
   if (state !== null) {
+    judgeLineages(state.records);
     const { sequence, acceptedMs } = subject.leaf;
     judgeNewestClaims(view, records, [{ sequence, timeMs: acceptedMs }, input.bundle.asOf]);
   }

@@ -7,7 +7,7 @@ import type { AsOf, AuthorityVerdict, RecordState, Trace } from "@event-anchorin
 import { BundleWorld, idOf } from "./bundle-world.ts";
 import type { Cut, EventOptions, Party, Written } from "./bundle-world.ts";
 import { StateOfLeaves } from "../state-bundles.ts";
-import type { BundleOptions } from "../state-bundles.ts";
+import type { BundleOptions, StateWorld } from "../state-bundles.ts";
 import { hashOf } from "../../../../test/vector-builders/keys.ts";
 import type { Change, Json } from "../../../../test/vector-builders/json.ts";
 
@@ -136,7 +136,10 @@ function statedJson({ anchorId, trace, bundle }: { anchorId: string; trace: Trac
 }
 
 /** The state after the first leaves of a world, all of them by default, as its nodes sign it. */
-export function stateOf(world: BundleWorld, more: { readonly leaves?: number; readonly others?: number } = {}) {
+export function stateOf(
+  world: BundleWorld,
+  more: { readonly leaves?: number; readonly others?: number; readonly forge?: StateWorld["forge"] } = {},
+) {
   const leaves = [...world.written].sort((a, b) => a.leaf.sequence - b.leaf.sequence).slice(0, more.leaves);
   const named = leaves.flatMap(({ leaf }) => (leaf.kind === LEAF_KIND.trustRoot ? [leaf.version] : [])).at(-1) ?? 1;
   const signed = world.versions[named - 1];
@@ -146,6 +149,7 @@ export function stateOf(world: BundleWorld, more: { readonly leaves?: number; re
     documents: world.documents,
     signed,
     cosigners: new Map(world.cluster.nodes.map(({ nodeId, cosigner }) => [nodeId, cosigner])),
+    ...(more.forge === undefined ? {} : { forge: more.forge }),
     others: Array.from({ length: more.others ?? 0 }, (_, at) => ({
       key: hashOf(`key ${at}`),
       valueHash: hashOf("value"),
@@ -155,8 +159,11 @@ export function stateOf(world: BundleWorld, more: { readonly leaves?: number; re
 
 /** A bundle with the newest state head. */
 export function short(world: BundleWorld, subject: Written, more: ShortOptions = {}): CutBundle {
-  const { asOf, leaves, ...options } = more;
-  const state = stateOf(world, leaves === undefined ? {} : { leaves });
+  const { asOf, leaves, forge, ...options } = more;
+  const state = stateOf(world, {
+    ...(leaves === undefined ? {} : { leaves }),
+    ...(forge === undefined ? {} : { forge }),
+  });
   const { sequence, acceptedMs: timeMs } = state.last;
   return { world, bundle: state.bundle(subject, asOf ?? { sequence, timeMs }, options) };
 }
@@ -164,6 +171,7 @@ export function short(world: BundleWorld, subject: Written, more: ShortOptions =
 export interface ShortOptions extends BundleOptions {
   /** Absent: where the head is. */
   readonly asOf?: AsOf;
+  readonly forge?: StateWorld["forge"];
   /** How many leaves the head covers. */
   readonly leaves?: number;
 }

@@ -201,6 +201,8 @@ function missingRecords(): BadCase[] {
   };
   return [
     leftOut("the newest claim of a lineage is left out", "records", renewed, () => [8 + 1]),
+    strangerInLineage("signed, with another entity's claim in the agent's lineage", "issuer", "mallory"),
+    strangerInLineage("signed, with another issuer's claim in the agent's lineage", "mallory", "agent"),
     leftOut("the claim of the root is left out", "records", {}, ({ root }) => sequenceOf(root.claim)),
     leftOut("the parent of the grant is left out", "records", {}, ({ upper }) => sequenceOf(upper)),
     leftOut("the grant is left out", "records", {}, ({ lower }) => sequenceOf(lower)),
@@ -210,6 +212,24 @@ function missingRecords(): BadCase[] {
       act.leaf.sequence + 1,
     ]),
   ];
+}
+
+/** A quorum that lies has signed that a stranger's claim continues the agent's lineage. */
+function strangerInLineage(name: string, issuer: string, entity: string): BadCase {
+  const world = new BundleWorld();
+  const { agent, lower } = actOf({ world });
+  const lineage = agent.claim.leaf.sequence;
+  // A claim of the same entity by another issuer can be recorded once the agent's claim is revoked.
+  if (entity === "agent") world.revoke(agent.claim);
+  const { claim } = world.claim(entity, { at: 1, issuer, key: "mallory" });
+  const act = world.event("forged act", { iris: claim, grant: lower, actor: "mallory" });
+  const forge: ShortOptions["forge"] = (record) =>
+    record.sequence === claim.leaf.sequence
+      ? { ...record, lineage }
+      : record.sequence === lineage
+        ? { ...record, revokedAt: null, supersededAt: claim.leaf.sequence }
+        : record;
+  return { name, fails: "records", source: short(world, act, { forge }) };
 }
 
 function badLeaves(): BadCase[] {

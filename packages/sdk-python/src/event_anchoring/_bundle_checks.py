@@ -19,7 +19,7 @@ from ._bundle_leaves import (
 )
 from ._bundle_result import BUNDLE_CHECKS, Completeness, Standing
 from ._bundle_standing import standing_of
-from ._bundle_state import ProvedState, judge_newest_claims, judge_values, prove_state
+from ._bundle_state import ProvedState, judge_lineages, judge_newest_claims, judge_values, prove_state
 from ._bundle_stated import DerivedTrace, stated_difference
 from ._bundle_text import Bundle
 from ._bytes import ZERO_32, sha256, utf8
@@ -296,6 +296,7 @@ def _check_records(progress: Progress) -> str:
         sequences.add(progress.iris.sequence)
     progress.claims = [book.claims[sequence] for sequence in sorted(sequences)]
     if progress.state is not None:
+        judge_lineages(book)
         leaf = progress.subject().leaf
         judge_newest_claims(progress.claims, book, (Position(leaf.sequence, leaf.accepted_ms), progress.bundle.as_of))
     progress.complete = _completeness(progress)

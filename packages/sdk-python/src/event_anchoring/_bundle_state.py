@@ -198,6 +198,22 @@ def prove_state(state: BundleState, chain: TrustRootChain) -> ProvedState:
     return ProvedState(head, version, trees, tuple(proved), book)
 
 
+def judge_lineages(book: RecordBook) -> None:
+    """Claims of one lineage are of one pair, and vouched for by one issuer.
+
+    So nodes that lie cannot put a stranger's claim in the lineage of a grantee.
+    """
+    first: Dict[int, ClaimLeaf] = {}
+    for claim in book.claims.values():
+        leaf, other = claim.leaf, first.setdefault(claim.lineage, claim.leaf)
+        is_same = (leaf.entity_fingerprint, leaf.attribute_type, leaf.issuer_public_key) == (
+            other.entity_fingerprint,
+            other.attribute_type,
+            other.issuer_public_key,
+        )
+        fail_unless(is_same, f"the claim of sequence {claim.sequence} cannot be of lineage {claim.lineage}")
+
+
 def judge_newest_claims(claims: Sequence[ClaimRecord], book: RecordBook, positions: Sequence[Position]) -> None:
     """The newest claim of each lineage that is named is known, at the act and at the position of now."""
     for claim in claims:

@@ -33,7 +33,7 @@ use judge::{
 use leaves::{prove_checkpoints, prove_leaves, prove_ranges, ProvedLeaf, ProvedLeaves};
 use records::Records;
 use standing::standing_of;
-use state::{check_newest_claims, check_values, prove_state, ProvedState};
+use state::{check_newest_claims, check_stated_lineages, check_values, prove_state, ProvedState};
 use stated::check_stated;
 use trust::judge_trust_roots;
 use window::{check_window, positions_of};
@@ -306,6 +306,7 @@ fn make_checks(
     };
     let view = view_of(subject, &leaves, &records)?;
     if head.is_some() {
+        check_stated_lineages(&leaves, &records)?;
         check_newest_claims(&view, &records, [subject.sequence(), bundle.as_of.sequence])?;
     }
     let complete = completeness_of(&view, &leaves, head.as_ref());

@@ -218,6 +218,22 @@ pub(super) fn prove_state(state: &BundleState, chain: &TrustRootChain) -> Result
     Ok(ProvedState { head, version, trees, leaves, records })
 }
 
+/// Claims of one lineage are of one pair, and vouched for by one issuer: nodes that lie cannot put a stranger's claim in
+/// the lineage of a grantee.
+pub(super) fn check_stated_lineages(leaves: &ProvedLeaves, records: &Records) -> Result<(), Failure> {
+    let mut first: HashMap<u64, (Hash, u32, [u8; 32])> = HashMap::new();
+    for proved in leaves.all() {
+        let LeafBody::Claim(body) = &proved.leaf.body else { continue };
+        let Some(claim) = records.claim(proved.sequence()) else { continue };
+        let own = (body.entity_fingerprint, body.attribute_type, *body.issuer_public_key.as_bytes());
+        let is_same = *first.entry(claim.lineage).or_insert(own) == own;
+        Failure::unless(is_same, || {
+            format!("the claim of sequence {} cannot be of lineage {}", claim.sequence, claim.lineage)
+        })?;
+    }
+    Ok(())
+}
+
 /// The newest claim of each lineage in view is known, at the act and at the position of now.
 pub(super) fn check_newest_claims(view: &View<'_>, records: &Records, positions: [u64; 2]) -> Result<(), Failure> {
     for claim in &view.claims {
