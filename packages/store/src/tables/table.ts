@@ -86,16 +86,17 @@ function listOf<Row>(columns: Columns<Row>): readonly Column<unknown>[] {
   return Object.values<Column<unknown>>(columns);
 }
 
-function arrayParameters(columns: readonly Column<unknown>[]): string {
-  return columns.map(({ type }) => `?::${type}[]`).join(", ");
-}
-
-/** A part of a GuardedStatement that inserts the rows of ArraysOf. @param conflict its ON CONFLICT, as SQL */
+/**
+ * A part of a GuardedStatement that inserts the rows of ArraysOf. In FROM, `unnest` would gather all rows before the
+ * first is inserted: in the select list, 1,000 leaves take 0.9 of that time.
+ * @param conflict its ON CONFLICT, as SQL
+ */
 export function insertOf<Row>(table: string, columns: Columns<Row>, conflict = ""): string {
   const all = listOf(columns);
   const names = all.map(({ name }) => name).join(", ");
+  const values = all.map(({ type }) => `unnest(?::${type}[])`).join(", ");
   return `INSERT INTO ${table} (${names})
-      SELECT u.* FROM guard, unnest(${arrayParameters(all)}) AS u ${conflict}`;
+      SELECT ${values} FROM guard ${conflict}`;
 }
 
 /** A part that updates the rows of ArraysOf, found by the column `key`. */
@@ -105,7 +106,7 @@ export function updateOf<Row>(table: string, columns: Columns<Row>, key: keyof R
   const keyName = columns[key].name;
   const values = names.filter((name) => name !== keyName).map((name) => `${name} = u.${name}`);
   return `UPDATE ${table} AS t SET ${values.join(", ")}
-      FROM guard, unnest(${arrayParameters(all)}) AS u (${names.join(", ")})
+      FROM guard, unnest(${all.map(({ type }) => `?::${type}[]`).join(", ")}) AS u (${names.join(", ")})
       WHERE t.${keyName} = u.${keyName}`;
 }
 
