@@ -42,9 +42,10 @@ pub use bundle::{
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "client")]
 pub use client::{
-    BatchOptions, ClaimFilter, Client, ClientBuilder, EventFilter, EventOptions, FileStore, GrantFilter, HttpRequest,
-    HttpResponse, MemoryStore, Monitor, MonitorStore, Observation, Page, Position, Prefer, RetryPolicy, Timeouts,
-    TraceOptions, Transport, TransportError, TransportStage, VerifyItem, VerifyOptions,
+    BatchOptions, ClaimFilter, Client, ClientBuilder, EventFilter, EventOptions, FileStore, FollowOptions,
+    FollowedHead, GrantFilter, HeadFollower, HeldHead, HttpBody, HttpRequest, HttpResponse, HttpStream, MemoryStore,
+    Monitor, MonitorStore, Observation, Page, Position, Prefer, RetryPolicy, Timeouts, TraceOptions, Transport,
+    TransportError, TransportStage, VerifyItem, VerifyOptions,
 };
 pub use ed25519::{check_ed25519_canaries, verify_ed25519};
 pub use error::{Error, Result};

@@ -13,6 +13,7 @@ use crate::payloads::{claim_payload_of, grant_payload_of};
 use crate::prepare::{Revocation, SignedClaim, SignedGrant};
 use crate::receipt::Receipt;
 use crate::trust_root_chain::TrustRootChain;
+use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 
 /// What a newer version of the trust root may put right: another node, another quorum.
@@ -83,17 +84,27 @@ impl Client {
         }
         let Some(held) = self.held_trust_roots() else { return Ok(()) };
         let expect = ReceiptExpectation::anchor(*anchor_id);
-        let judge = |chain: &TrustRootChain| verify_receipt(receipt, chain, &expect);
-        match judge(&held) {
-            Ok(_) => Ok(()),
+        self.judged(&held, |chain| verify_receipt(receipt, chain, &expect)).await.map(drop)
+    }
+
+    /// What a good checkpoint says.
+    pub(super) async fn checked_checkpoint(&self, note: &str) -> Result<VerifiedCheckpoint> {
+        let held = self.held_trust_roots();
+        let held = held.ok_or_else(|| Error::invalid_input("trust_roots", "the client was made without one"))?;
+        self.judged(&held, |chain| verify_checkpoint(note, chain)).await
+    }
+
+    /// Judges, once more under a newer trust root if there is one that may put it right.
+    async fn judged<T>(&self, held: &TrustRootChain, judge: impl Fn(&TrustRootChain) -> Result<T>) -> Result<T> {
+        match judge(held) {
             Err(error) if CURED_BY_NEWER_TRUST_ROOT.contains(&error.code()) => {
-                let newer = self.newer_trust_roots(&held).await?;
+                let newer = self.newer_trust_roots(held).await?;
                 let Some(newer) = newer else { return Err(error) };
-                judge(&newer)?;
+                let judged = judge(&newer)?;
                 self.hold(&newer);
-                Ok(())
+                Ok(judged)
             }
-            Err(error) => Err(error),
+            judged => judged,
         }
     }
 

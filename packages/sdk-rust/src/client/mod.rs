@@ -1,6 +1,8 @@
 //! The asynchronous client: one request is one call, over any of the endpoints.
 
 mod config;
+mod event_stream;
+mod follow;
 mod guard;
 mod held;
 mod histories;
@@ -24,13 +26,14 @@ use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
 pub use config::{ClientBuilder, Timeouts};
+pub use follow::{FollowOptions, FollowedHead, HeadFollower, HeldHead};
 pub use monitor::{FileStore, MemoryStore, Monitor, MonitorStore, Observation};
 pub use options::{
     BatchOptions, ClaimFilter, EventFilter, EventOptions, GrantFilter, Page, Position, Prefer, TraceOptions,
     VerifyItem, VerifyOptions,
 };
 pub use retry::RetryPolicy;
-pub use transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportStage};
+pub use transport::{HttpBody, HttpRequest, HttpResponse, HttpStream, Transport, TransportError, TransportStage};
 
 use crate::bytes::to_hex;
 use crate::error::{Error, Result};

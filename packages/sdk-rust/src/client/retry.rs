@@ -59,7 +59,7 @@ impl RetryPolicy {
 }
 
 /// From 0 up to, not including, 1; the middle, should the system have no randomness.
-fn chance() -> f64 {
+pub(super) fn chance() -> f64 {
     getrandom::u32().map_or(0.5, |drawn| f64::from(drawn) / (f64::from(u32::MAX) + 1.0))
 }
 

@@ -75,12 +75,34 @@ pub struct TransportError {
     pub source: Box<dyn StdError + Send + Sync>,
 }
 
+/// An answer that is read as it comes. Dropping it closes the connection.
+pub struct HttpStream {
+    /// The status.
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its bytes.
+    pub body: Box<dyn HttpBody>,
+}
+
+/// The bytes of an answer that is read as it comes.
+pub trait HttpBody: Send + Sync {
+    /// Those that come next; `None`: it has ended. It may be dropped before it is ready, and called again.
+    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportError>>;
+}
+
 /// What carries requests. For tests, proxies and runtimes of your own; the default is reqwest with rustls.
 ///
 /// It must not follow redirects: the API has none, and the request carries the API key.
 pub trait Transport: Send + Sync {
     /// Sends one request, once.
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>>;
+
+    /// Sends one request whose answer has no end; time is kept by the caller. Without it heads cannot be followed.
+    fn open(&self, _request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportError>> {
+        let source = "this transport cannot follow heads".into();
+        Box::pin(std::future::ready(Err(TransportError { stage: TransportStage::NotSent, source })))
+    }
 }
 
 /// reqwest over rustls with ring, certificates judged by the platform or by the roots that are given.
@@ -130,27 +152,35 @@ fn transport_error(error: reqwest::Error) -> TransportError {
     TransportError { stage, source: Box::new(error.without_url()) }
 }
 
+impl ReqwestTransport {
+    fn builder(&self, request: HttpRequest) -> Result<reqwest::RequestBuilder, TransportError> {
+        let HttpRequest { method, url, headers, body, .. } = request;
+        let method = if method == "POST" { reqwest::Method::POST } else { reqwest::Method::GET };
+        let mut builder = self.0.request(method, url);
+        for (name, value) in headers {
+            let mut value = reqwest::header::HeaderValue::from_str(&value)
+                .map_err(|cause| TransportError { stage: TransportStage::NotSent, source: cause.into() })?;
+            value.set_sensitive(name == "authorization");
+            builder = builder.header(name, value);
+        }
+        Ok(match body {
+            Some(body) => builder.body(body),
+            None => builder,
+        })
+    }
+}
+
+fn headers_of(response: &reqwest::Response) -> Vec<(String, String)> {
+    let headers = response.headers().iter();
+    headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect()
+}
+
 impl Transport for ReqwestTransport {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
-            let HttpRequest { method, url, headers, body, timeout } = request;
-            let method = if method == "POST" { reqwest::Method::POST } else { reqwest::Method::GET };
-            let mut builder = self.0.request(method, url).timeout(timeout);
-            for (name, value) in headers {
-                let mut value = reqwest::header::HeaderValue::from_str(&value)
-                    .map_err(|cause| TransportError { stage: TransportStage::NotSent, source: cause.into() })?;
-                value.set_sensitive(name == "authorization");
-                builder = builder.header(name, value);
-            }
-            if let Some(body) = body {
-                builder = builder.body(body);
-            }
-            let mut response = builder.send().await.map_err(transport_error)?;
-            let status = response.status().as_u16();
-            let headers = response.headers().iter();
-            let headers = headers
-                .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-                .collect();
+            let timeout = request.timeout;
+            let mut response = self.builder(request)?.timeout(timeout).send().await.map_err(transport_error)?;
+            let (status, headers) = (response.status().as_u16(), headers_of(&response));
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await.map_err(transport_error)? {
                 if body.len() + chunk.len() > BODY_BYTES_MAX {
@@ -163,5 +193,19 @@ impl Transport for ReqwestTransport {
             }
             Ok(HttpResponse { status, headers, body })
         })
+    }
+
+    fn open(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportError>> {
+        Box::pin(async move {
+            let response = self.builder(request)?.send().await.map_err(transport_error)?;
+            let (status, headers) = (response.status().as_u16(), headers_of(&response));
+            Ok(HttpStream { status, headers, body: Box::new(response) })
+        })
+    }
+}
+
+impl HttpBody for reqwest::Response {
+    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportError>> {
+        Box::pin(async { Ok(self.chunk().await.map_err(transport_error)?.map(Into::into)) })
     }
 }
