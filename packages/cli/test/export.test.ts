@@ -130,6 +130,15 @@ describe("anchorctl export", () => {
     }
   });
 
+  test("of a log of its genesis leaf alone is nothing to watch yet, without a key as with one", async () => {
+    cluster.leaves.splice(1);
+    expect(await monitor(node.url)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("nothing to watch") });
+    grow(4);
+    expect((await monitor(node.url)).stdout).toContain("5 leaves, seen for the first time");
+    cluster.leaves.splice(1);
+    expect(await monitor(node.url)).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("rollback") });
+  });
+
   test("with receipts, each proved under the newest checkpoint", async () => {
     grow(20);
     await run("--receipts");

@@ -47,11 +47,12 @@ export function publicLog(client: Client): MonitoredService {
   };
   return {
     trustRoot: () => read(client, { path: "/v1/trust-root" }, readTrustRoots),
-    latest: async ({ originFingerprint }) => ({
-      originFingerprint,
-      checkpoint: await checkpoint(originFingerprint),
-      consistency: null,
-    }),
+    latest: async ({ originFingerprint }) => {
+      const note = await checkpoint(originFingerprint);
+      // As a node answers a key: the genesis leaf alone is no anchor, and a memory serves watches with and without one.
+      if (note.split("\n")[1] === "1") throw new NotFound("no_anchor_yet", "only the genesis leaf", { status: 404 });
+      return { originFingerprint, checkpoint: note, consistency: null };
+    },
     consistency: async ({ originFingerprint, fromSize, toSize }) => {
       const tileAt = (path: string): Promise<Uint8Array | null> => fileOf(originFingerprint, path, BYTES);
       const fetchTile = async (path: string): Promise<Uint8Array> => {
