@@ -66,8 +66,15 @@ describe("what a node has signed", () => {
       [bytesToHex(ORIGIN), head(40, 30, 4)],
       [bytesToHex(OTHER_ORIGIN), { ...head(7, 46, 5), originFingerprint: OTHER_ORIGIN }],
     ]);
-    expect(committedBySignature(promises({ signedHeads }))).toBe(46);
-    expect(committedBySignature(promises({ signedHeads: new Map() }))).toBe(0);
+    expect(committedBySignature(promises({ signedHeads }), 50)).toBe(46);
+    expect(committedBySignature(promises({ signedHeads: new Map() }), 50)).toBe(0);
+  });
+
+  test("is committed, up to the entry of the state that was signed, if the log leads there", () => {
+    const stateHead = { raftIndex: 48, textHash: filled(3, 32) };
+    const signed = promises({ signedHeads: new Map([[bytesToHex(ORIGIN), head(40, 30, 4)]]), stateHead });
+    expect(committedBySignature(signed, 48)).toBe(48);
+    expect(committedBySignature(signed, 47)).toBe(30);
   });
 });
 

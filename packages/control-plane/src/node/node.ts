@@ -343,7 +343,7 @@ export class ControlPlaneNode {
     const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot);
     const { compacted, entries } = loadedLog;
     const lastIndex = entries.at(-1)?.index ?? compacted.index;
-    const signed = committedBySignature(promises.current);
+    const signed = committedBySignature(promises.current, lastIndex);
     const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index, signed);
     if (commit > lastIndex) {
       throw new StoreError("corrupt", `the log ends at ${lastIndex}, committed is ${commit}`);

@@ -181,12 +181,17 @@ function judgeHead(head: SignedHead, { compacted, termAt }: DurableState): Fence
 }
 
 /**
- * Every entry up to this one is committed, although the database may not know it: this node has signed the tree after
- * it. Ask only if `judgeStart` found nothing: then the log holds that entry. A leader that offers another one in its
- * place lies, and what it says is refused like any other change of a committed entry.
+ * Every entry up to this one is committed, although the database may not know it: this node has signed a tree or the
+ * state after it. Ask only if `judgeStart` found nothing: then the log holds the entries of the trees. A leader that
+ * offers another one in its place lies, and what it says is refused like any other change of a committed entry.
+ * @param lastIndex where the log ends; a state that was signed beyond it says nothing about this log
  */
-export function committedBySignature({ signedHeads }: Pick<Promises, "signedHeads">): RaftIndex {
-  return Math.max(0, ...[...signedHeads.values()].map(({ raftIndex }) => raftIndex));
+export function committedBySignature(
+  { signedHeads, stateHead }: Pick<Promises, "signedHeads" | "stateHead">,
+  lastIndex: RaftIndex,
+): RaftIndex {
+  const state = stateHead === null || stateHead.raftIndex > lastIndex ? 0 : stateHead.raftIndex;
+  return Math.max(state, ...[...signedHeads.values()].map(({ raftIndex }) => raftIndex));
 }
 
 /**
