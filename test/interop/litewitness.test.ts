@@ -7,12 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { WitnessLine } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_ROOT, bytesToBase64, parseNote, parseVkey } from "@event-anchoring/protocol";
 import type { Vkey } from "@event-anchoring/protocol";
 import { ForeignLog } from "@event-anchoring/testkit";
 import { httpWitnessTransport } from "../../packages/control-plane/src/process/witness-http.ts";
 import { submitHead } from "../../packages/control-plane/src/witnessing/submit-head.ts";
+import { isGoodWitnessLine } from "../../packages/control-plane/src/witnessing/witness-lines.ts";
 
 // How this service asks its witnesses, held against litewitness of filippo.io/torchwood. Its key is in an ssh-agent,
 // and its list of logs in SQLite, so the programs of both are needed.
@@ -102,11 +104,13 @@ describeWithLitewitness("litewitness as a witness of a log of ours", () => {
   async function submit(log: ForeignLog, treeSize: number, knownSize: number, checkpoint = log.checkpoint(treeSize)) {
     const { text: checkpointText } = parseNote(checkpoint);
     const proveGrowth = async (oldSize: number) => log.proof(oldSize, treeSize);
-    const head = { treeSize, checkpoint, checkpointText, proveGrowth };
-    const parts = { transport, crypto: nodeCrypto, signal: AbortSignal.timeout(10_000) };
+    const head = { treeSize, checkpoint, proveGrowth };
+    const witness = { name: vkey.name, vkey, url };
+    const isGood = (line: WitnessLine) => isGoodWitnessLine(witness, checkpointText, line, nodeCrypto);
+    const parts = { transport, isGood, signal: AbortSignal.timeout(10_000) };
     // It listens a moment after it has said so.
     for (;;) {
-      const outcome = await submitHead(head, { name: vkey.name, vkey, url }, knownSize, parts);
+      const outcome = await submitHead(head, witness, knownSize, parts);
       if (outcome.kind !== "failed" || outcome.failure !== "unreachable") return outcome;
     }
   }

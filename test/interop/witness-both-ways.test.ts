@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { WitnessLine } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { parseNote } from "@event-anchoring/protocol";
 import { ForeignLog } from "@event-anchoring/testkit";
 import { httpWitnessTransport } from "../../packages/control-plane/src/process/witness-http.ts";
 import { submitHead } from "../../packages/control-plane/src/witnessing/submit-head.ts";
+import { isGoodWitnessLine } from "../../packages/control-plane/src/witnessing/witness-lines.ts";
 import { OwnWitness } from "./own-witness.ts";
 
 // How this service asks witnesses, and how it is one: the two halves meet over HTTP, without a cluster.
@@ -22,14 +24,11 @@ afterEach(() => witness.end());
 
 function submit(log: ForeignLog, treeSize: number, knownSize: number, change: { readonly checkpoint?: string } = {}) {
   const { checkpoint = log.checkpoint(treeSize) } = change;
-  const head = {
-    treeSize,
-    checkpoint,
-    checkpointText: parseNote(checkpoint).text,
-    proveGrowth: async (oldSize: number) => log.proof(oldSize, treeSize),
-  };
+  const { text } = parseNote(checkpoint);
+  const head = { treeSize, checkpoint, proveGrowth: async (oldSize: number) => log.proof(oldSize, treeSize) };
   const asked = { name: witness.vkey.name, vkey: witness.vkey, url: witness.prefix };
-  const parts = { transport, crypto: nodeCrypto, signal: AbortSignal.timeout(10_000) };
+  const isGood = (line: WitnessLine) => isGoodWitnessLine(asked, text, line, nodeCrypto);
+  const parts = { transport, isGood, signal: AbortSignal.timeout(10_000) };
   return submitHead(head, asked, knownSize, parts);
 }
 

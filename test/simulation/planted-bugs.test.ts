@@ -34,6 +34,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   slow_clock_not_guarded: ["clock"],
   stored_trees_not_asked: ["heads_set_back"],
   rotten_slot_not_asked_about: ["rotten_slot"],
+  witness_lines_not_verified: ["reset"],
   decided_not_compared: ["altered_proposals"],
   cosignature_sent_once: ["cosignatures_lost"],
   group_decided_twice: ["busy_leader_dies"],
@@ -57,6 +58,9 @@ const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> 
   passed_points_unsigned: "1-3",
   stall_holds_back_operators: "3-5-3",
 };
+
+/** These need witnesses. */
+const WATCHED: ReadonlySet<PlantedBug> = new Set(["witness_lines_not_verified"]);
 
 /** These show beside a liar alone, with this lie; the sentence that is broken says what it costs. */
 const LIE_OF: Partial<Record<PlantedBug, { readonly lie: LieName; readonly breaks: string }>> = {
@@ -94,6 +98,7 @@ async function firstBroken(bug: PlantedBug): Promise<Pick<LifeResult, "seed" | "
       bugs: new Set([bug]),
       ...(faults === undefined ? {} : { faults }),
       ...(grows === undefined ? {} : { grows }),
+      ...(WATCHED.has(bug) ? { witnesses: 3 } : {}),
     });
     if (result.broken !== null) return result;
   }

@@ -15,7 +15,7 @@ import {
 } from "@event-anchoring/protocol";
 import { SimulatedWitness } from "@event-anchoring/simulator";
 import { type HeadToSubmit, type SubmitOutcome, submitHead } from "../src/witnessing/submit-head.ts";
-import { noteWithLines } from "../src/witnessing/witness-lines.ts";
+import { isGoodWitnessLine, noteWithLines } from "../src/witnessing/witness-lines.ts";
 import type { WitnessAnswer, WitnessTransport } from "../src/witnessing/witness-transport.ts";
 import { ceremonyOf, identityOf } from "./ceremony.ts";
 
@@ -25,7 +25,6 @@ const text = formatCheckpoint({ origin: "log.example/origin", treeSize: 9, rootH
 const asked: number[] = [];
 const HEAD: HeadToSubmit = {
   treeSize: 9,
-  checkpointText: text,
   checkpoint: formatNote(text, [{ name: "log.example/origin", keyId: 7, signature: new Uint8Array(64) }]),
   proveGrowth: async (oldSize) => {
     asked.push(oldSize);
@@ -54,7 +53,11 @@ async function outcomeOf(
     return next;
   };
   const { signal } = new AbortController();
-  return submitHead(HEAD, witness, knownSize, { transport, crypto: nodeCrypto, signal });
+  return submitHead(HEAD, witness, knownSize, {
+    transport,
+    isGood: (line) => isGoodWitnessLine(witness, text, line, nodeCrypto),
+    signal,
+  });
 }
 
 const size = (treeSize: number): WitnessAnswer => answer(409, `${treeSize}\n`, TREE_SIZE_CONTENT_TYPE);

@@ -20,3 +20,4 @@ export type { QuietMachine } from "./quiet/quiet-machine.ts";
 export { QuietTime } from "./quiet/quiet-time.ts";
 export { liveBesideALiar } from "./liar/liar-life.ts";
 export { SimulatedWitness } from "./witnesses/simulated-witness.ts";
+export { liveAmongTwoLiars } from "./witnesses/two-liars.ts";

@@ -26,7 +26,7 @@ export interface WitnessingParts {
 export class Witnessing {
   readonly heads: WitnessedHeads;
   readonly delays: WitnessDelays;
-  readonly #lane: WitnessLane;
+  readonly lane: WitnessLane;
   readonly #offers: WitnessOffers;
   readonly #awaited: AwaitedHeads;
   readonly #options: SessionOptions;
@@ -50,7 +50,7 @@ export class Witnessing {
       onWitnessed: () => this.#awaited.look(),
     });
     const { heads } = this;
-    this.delays = new WitnessDelays({ clock, trustRoot, state, headOf: (origin) => this.#headOf(origin), heads });
+    this.delays = new WitnessDelays({ clock, trustRoot, state, headOf: (origin) => this.headOf(origin), heads });
     this.#offers = new WitnessOffers({
       crypto,
       state,
@@ -63,7 +63,7 @@ export class Witnessing {
       onFailure: (error) => life.fail(error),
     });
     this.#offers.offer("", witnessedHeads.loaded);
-    this.#lane = new WitnessLane({
+    this.lane = new WitnessLane({
       clock,
       random,
       logger,
@@ -71,7 +71,7 @@ export class Witnessing {
       state,
       trustRoot,
       isLeader: () => consensus.isLeader(),
-      headOf: (origin) => this.#headOf(origin),
+      headOf: (origin) => this.headOf(origin),
       proveGrowth: (origin, oldSize, treeSize) => witnessedHeads.storage.proveGrowth(origin, oldSize, treeSize),
       transport: options.witnessTransport,
       heads,
@@ -119,13 +119,13 @@ export class Witnessing {
       const held = certifier.heldOf(origin);
       if (held !== null) this.heads.show(held);
     }
-    this.#lane.look();
+    this.lane.look();
     this.#awaited.look();
     this.delays.look();
   }
 
   close(): void {
-    this.#lane.close();
+    this.lane.close();
     this.#offers.close();
     this.#awaited.close();
     this.heads.close();
@@ -137,7 +137,7 @@ export class Witnessing {
   }
 
   /** What may be shown to the world: certified, not in dispute, and in the tables, from which its proof is made. */
-  #headOf(origin: OriginFingerprint): HeldCertificate | null {
+  headOf(origin: OriginFingerprint): HeldCertificate | null {
     const { certifying, consensus } = this.#parts;
     const held = certifying.certifier.heldOf(origin);
     if (held === null || held.raftIndex > consensus.tables.writtenIndex) return null;

@@ -2,14 +2,13 @@ import type { WitnessLine } from "@event-anchoring/control-contract";
 import {
   AddCheckpointError,
   COSIGNATURES_BYTES_MAX,
-  type Crypto,
   TREE_SIZE_CONTENT_TYPE,
   type TrustRootWitness,
   formatAddCheckpoint,
   parseCosignatures,
   parseTreeSize,
 } from "@event-anchoring/protocol";
-import { goodLineIn } from "./witness-lines.ts";
+import { ownLineIn } from "./witness-lines.ts";
 import type { WitnessAnswer, WitnessTransport } from "./witness-transport.ts";
 
 /** Why a witness gave no line; labels of a metric. */
@@ -35,8 +34,6 @@ export type SubmitOutcome =
 
 export interface HeadToSubmit {
   readonly treeSize: number;
-  /** What its signatures are over. */
-  readonly checkpointText: string;
   /** The whole signed note, the log's line first. */
   readonly checkpoint: string;
   /** RFC 6962 consistency proof from a smaller size; rejects if it cannot be made. */
@@ -45,7 +42,8 @@ export interface HeadToSubmit {
 
 export interface SubmitParts {
   readonly transport: WitnessTransport;
-  readonly crypto: Crypto;
+  /** Whether a line that the witness has answered verifies. */
+  readonly isGood: (line: WitnessLine) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -66,7 +64,7 @@ export async function submitHead(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const answer = await ask(head, witness, oldSize, parts);
     if ("kind" in answer) return answer;
-    if (answer.status !== 409) return judge(answer, head, witness, oldSize, parts);
+    if (answer.status !== 409) return judge(answer, witness, oldSize, parts);
     const treeSize = treeSizeIn(answer);
     if (treeSize === null || treeSize === oldSize) return failed("answer_malformed", "409 names no other size");
     if (treeSize > head.treeSize) return { kind: "ahead", treeSize };
@@ -111,14 +109,13 @@ function treeSizeIn({ contentType, body }: WitnessAnswer): number | null {
 
 function judge(
   { status, body }: WitnessAnswer,
-  head: HeadToSubmit,
   witness: TrustRootWitness,
   oldSize: number,
-  { crypto }: SubmitParts,
+  { isGood }: SubmitParts,
 ): SubmitOutcome {
   switch (status) {
     case 200:
-      return lineOf(body, head, witness, crypto);
+      return lineOf(body, witness, isGood);
     case 403:
       return failed("log_key_unknown", "it does not accept the log's signature");
     case 404:
@@ -134,10 +131,10 @@ function judge(
   }
 }
 
-function lineOf(body: Uint8Array, head: HeadToSubmit, witness: TrustRootWitness, crypto: Crypto): SubmitOutcome {
+function lineOf(body: Uint8Array, witness: TrustRootWitness, isGood: SubmitParts["isGood"]): SubmitOutcome {
   try {
-    const line = goodLineIn(parseCosignatures(body), witness, head.checkpointText, crypto);
-    if (line === null) return failed("line_invalid", "there is no good line of its key");
+    const line = ownLineIn(parseCosignatures(body), witness);
+    if (line === null || !isGood(line)) return failed("line_invalid", "there is no good line of its key");
     return { kind: "line", line };
   } catch (error) {
     if (error instanceof AddCheckpointError) return failed("answer_malformed", error.message);

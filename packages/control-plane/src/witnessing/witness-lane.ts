@@ -1,3 +1,4 @@
+import type { WitnessLine } from "@event-anchoring/control-contract";
 import {
   type Crypto,
   type OriginFingerprint,
@@ -12,6 +13,7 @@ import type { HeldCertificate } from "../certification/certifier.ts";
 import type { Random, TimerClock } from "../ports/environment.ts";
 import { checkpointText } from "../signatures/certificates.ts";
 import { GrowingPause } from "./growing-pause.ts";
+import { isGoodWitnessLine } from "./witness-lines.ts";
 import { type SubmitOutcome, type WitnessFailure, submitHead } from "./submit-head.ts";
 import type { WitnessTransport } from "./witness-transport.ts";
 import type { WitnessedHeads } from "./witnessed-heads.ts";
@@ -103,6 +105,12 @@ export class WitnessLane {
     }
   }
 
+  /** Whether a witness's line over a head verifies. */
+  isGood(witness: TrustRootWitness, head: HeldCertificate, line: WitnessLine): boolean {
+    const { trustRoot, crypto } = this.#options;
+    return isGoodWitnessLine(witness, checkpointText(trustRoot(), head.originFingerprint, head), line, crypto);
+  }
+
   /** Drops everything; a later look begins anew. */
   close(): void {
     for (const { gone } of this.#witnesses) gone.abort();
@@ -174,7 +182,7 @@ export class WitnessLane {
   }
 
   async #submit({ witness, gone }: AskedWitness, at: OriginAtWitness, head: HeldCertificate): Promise<SubmitOutcome> {
-    const { clock, transport, crypto, proveGrowth, trustRoot } = this.#options;
+    const { clock, transport, proveGrowth } = this.#options;
     const { originFingerprint: origin, treeSize } = head;
     const late = new AbortController();
     const timer = clock.startTimer(ANSWER_WITHIN_MS, () => late.abort(new Error("it did not answer in time")));
@@ -182,13 +190,16 @@ export class WitnessLane {
       return await submitHead(
         {
           treeSize,
-          checkpointText: checkpointText(trustRoot(), origin, head),
           checkpoint: head.checkpoint(),
           proveGrowth: (oldSize) => proveGrowth(origin, oldSize, treeSize),
         },
         witness,
         at.knownSize,
-        { transport, crypto, signal: AbortSignal.any([late.signal, gone.signal]) },
+        {
+          transport,
+          isGood: (line) => this.isGood(witness, head, line),
+          signal: AbortSignal.any([late.signal, gone.signal]),
+        },
       );
     } catch (error) {
       // This node's failure, not the witness's: a proof that cannot be made now.

@@ -26,20 +26,15 @@ export function isGoodWitnessLine(
   return timeS > 0 && verifyCosignature({ timeS, signature, publicKey, checkpointText }, crypto.ed25519Verify);
 }
 
-/** The witness's line among those that it has answered; null: there is not exactly one, or it is not good. */
-export function goodLineIn(
+/** The witness's line among those that it has answered, not verified; null: there is not exactly one. */
+export function ownLineIn(
   answer: readonly SignatureLine[],
-  witness: TrustRootWitness,
-  checkpointText: string,
-  crypto: Crypto,
+  { name: witness, vkey }: TrustRootWitness,
 ): WitnessLine | null {
-  const { vkey } = witness;
   const [own, ...more] = answer.filter(({ name, keyId }) => name === vkey.name && keyId === vkey.keyId);
   if (own === undefined || more.length > 0) return null;
   try {
-    const { timeS, signature } = parseCosignatureLine(own);
-    const line = { witness: witness.name, timeS, signature };
-    return isGoodWitnessLine(witness, checkpointText, line, crypto) ? line : null;
+    return { witness, ...parseCosignatureLine(own) };
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;

@@ -42,7 +42,7 @@ export class SimulatedWitnessedHeads {
 }
 
 /** @throws StoreError `out_of_order`: there are not as many leaves */
-function growthOf(leaves: readonly Uint8Array[], oldSize: number, treeSize: number): Uint8Array[] {
+export function growthOf(leaves: readonly Uint8Array[], oldSize: number, treeSize: number): Uint8Array[] {
   if (oldSize === 0 || oldSize === treeSize) return [];
   if (leaves.length < treeSize) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
   const tree = new RecentTree(emptyFrontier(), sha256);

@@ -26,6 +26,7 @@ import { SimulatedSnapshots } from "../disks/simulated-snapshots.ts";
 import { LifeTrace, type TraceLine } from "../world/life-trace.ts";
 import { type Broken, Invariants } from "../machine/invariants.ts";
 import { World } from "../world/world.ts";
+import { witnessesOfALife } from "../witnesses/witnesses-of-a-life.ts";
 
 export interface LifeOptions {
   readonly seed: number;
@@ -36,6 +37,8 @@ export interface LifeOptions {
   readonly nodes?: 3 | 5;
   /** How the cluster grows. Drawn from the seed, mostly not at all, unless this or faults are given. */
   readonly grows?: GrowthName;
+  /** How many witnesses the trust root lists, if the cluster does not grow. Default: none. */
+  readonly witnesses?: number;
   /** How much each log keeps; drawn from the seed unless given. */
   readonly logKept?: { readonly entries: number; readonly bytes: number };
   /** Which faults may strike; drawn from the seed unless given. */
@@ -95,12 +98,12 @@ export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
 }
 
 /** @param drawn nodes, if it does not grow */
-function planOf({ seed, nodes, grows, faults }: LifeOptions, drawn: number): ClusterPlan {
+function planOf({ seed, nodes, grows, faults, witnesses }: LifeOptions, drawn: number): ClusterPlan {
   if (grows !== undefined) return GROWTHS[grows];
   const random = new Seeded(seed, 9);
   if (nodes === undefined && faults === undefined && random.chance(0.15)) return GROWTHS[random.pick(GROWTH_NAMES)];
   const founders = nodes ?? drawn;
-  return { founders, nodes: founders, isGivenUp: false };
+  return { founders, nodes: founders, isGivenUp: false, witnesses: witnesses ?? 0 };
 }
 
 function trustRoots(plan: ClusterPlan): (version: number) => TrustRoot {
@@ -183,6 +186,7 @@ class Life {
       logBytesKept: options.logKept?.bytes ?? drawnBytes,
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
+      ...witnessesOfALife({ world, seed, invariants, trustRoot: trustRoots(plan)(1), machines: () => this.#machines }),
     };
     const parts = this.#parts;
     this.#machines = identities.map((identity, at) => new SimulatedMachine(identity.nodeId, identity, at, parts));

@@ -86,6 +86,7 @@ export const PLANTED_BUGS = {
   fork_stops_nothing: "an origin of which two certificates exist goes on",
   certificates_not_waited_for: "a write is acknowledged once it is decided",
   stored_trees_not_asked: "a head that memory no longer holds is neither known nor forgotten",
+  witness_lines_not_verified: "whatever a witness answers is kept as its line",
   rotten_slot_not_asked_about: "whoever cannot read its newest promises signs on without asking",
 } as const;
 

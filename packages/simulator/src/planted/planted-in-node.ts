@@ -47,6 +47,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
   if (bugs.has("rotten_slot_not_asked_about")) signUnasked(session);
   if (bugs.has("certificates_not_waited_for")) waitForNothing(session);
+  if (bugs.has("witness_lines_not_verified")) session.witnessing.lane.isGood = () => true;
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {

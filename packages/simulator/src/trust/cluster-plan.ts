@@ -6,6 +6,8 @@ export interface ClusterPlan {
   readonly nodes: number;
   /** How many cosign; absent: a majority. */
   readonly quorum?: number;
+  /** How many witnesses version 1 lists; absent: none. */
+  readonly witnesses?: number;
   /** Version 3 removes the nodes that version 2 added. */
   readonly isGivenUp: boolean;
 }

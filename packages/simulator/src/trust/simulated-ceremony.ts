@@ -24,6 +24,7 @@ import {
 import { type ClusterPlan, isGrowing } from "./cluster-plan.ts";
 import { realSigner, simulatedSigner } from "./simulated-crypto.ts";
 import { simulatedOperator } from "./simulated-operator.ts";
+import { simulatedWitnessLine } from "./simulated-witness-line.ts";
 import { WORLD_START_MS } from "../world/simulated-process.ts";
 
 const { sha256 } = nodeCrypto;
@@ -41,8 +42,8 @@ export function simulatedIdentities(plan: ClusterPlan): readonly NodeIdentity[] 
 
 const IDENTITIES = new Map<string, readonly NodeIdentity[]>();
 
-const keyOf = ({ founders, nodes, isGivenUp, quorum = 0 }: ClusterPlan): string =>
-  `${founders} ${nodes} ${String(isGivenUp)} ${quorum}`;
+const keyOf = ({ founders, nodes, isGivenUp, quorum = 0, witnesses = 0 }: ClusterPlan): string =>
+  `${founders} ${nodes} ${String(isGivenUp)} ${quorum} ${witnesses}`;
 
 function clusterIdOf({ founders, nodes }: ClusterPlan): Uint8Array {
   const grows = founders === nodes ? "" : ` that begins with ${founders}`;
@@ -58,7 +59,7 @@ function makeIdentities(plan: ClusterPlan): readonly NodeIdentity[] {
   const clusterId = clusterIdOf(plan);
   const nodes = nodesOf(plan);
   const founded = trustRootOf(clusterId, nodes.slice(0, plan.founders));
-  const document = signedDocument({ ...founded, quorum: plan.quorum ?? founded.quorum });
+  const document = signedDocument({ ...founded, quorum: plan.quorum ?? founded.quorum, ...witnessesOf(plan) });
   const { trustRoot, rootThk } = parseSignedTrustRoot(document, sha256);
   const configured = { document, version: 1, rootThk };
   return nodes.map(({ nodeId, originFingerprint }) => ({
@@ -170,6 +171,16 @@ function signedDocument(root: TrustRoot): string {
   const line = { clusterName: CLUSTER_NAME, label: "root-1", publicKey: rootKey.publicKey };
   const signature = rootKey.sign(trustRootMessage(text));
   return formatNote(text, [trustRootSignatureLine({ ...line, signature }, sha256)]);
+}
+
+function witnessesOf({ witnesses = 0 }: ClusterPlan): Pick<TrustRoot, "witnesses" | "witnessQuorum"> {
+  const lines = Array.from({ length: witnesses }, (_, at) => simulatedWitnessLine(`w${at}`));
+  return { witnesses: lines, witnessQuorum: witnesses === 0 ? 0 : Math.floor(witnesses / 2) + 1 };
+}
+
+/** The key of the log with that checkpoint origin. */
+export function simulatedLogKey(checkpointOriginLine: string): Uint8Array {
+  return simulatedSigner(`log ${checkpointOriginLine.split("/").at(-1) ?? ""}`).publicKey;
 }
 
 function logSignerOf(origin: OriginFingerprint): ReturnType<typeof simulatedSigner> {

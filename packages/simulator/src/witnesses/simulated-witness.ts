@@ -18,17 +18,11 @@ import {
   verifyConsistency,
 } from "@event-anchoring/protocol";
 import { simulatedCrypto, simulatedSigner } from "../trust/simulated-crypto.ts";
+import { simulatedWitnessLine } from "../trust/simulated-witness-line.ts";
 
 const { sha256 } = nodeCrypto;
 
 type SubmittedCheckpoint = ReturnType<typeof parseAddCheckpoint>;
-
-/** The line of a witness in a trust root. */
-function simulatedWitnessLine(name: string): TrustRootWitness {
-  const { publicKey } = simulatedSigner(`witness ${name}`);
-  const vkey = makeVkey(`witness.example/${name}`, VKEY_TYPE.cosignature, publicKey, sha256);
-  return { name, vkey, url: `https://${name}.witness.example` };
-}
 
 interface KnownTree {
   readonly treeSize: number;
