@@ -92,7 +92,7 @@ export class WitnessLane {
     this.#options = options;
   }
 
-  /** Called periodically: asks whoever may be asked now. */
+  /** Called periodically: asks the witnesses that may be asked now. */
   look(): void {
     const { state, isLeader, trustRoot } = this.#options;
     if (!isLeader()) return this.close();

@@ -148,7 +148,7 @@ impl HeadFollower {
         loop {
             while let Some(event) = self.feed.as_ref().and_then(|feed| feed.events.front().cloned()) {
                 let head = self.judge(&event).await?;
-                // Taken only now: whoever drops this future before loses nothing.
+                // Taken only now: a future that is dropped before loses nothing.
                 self.feed.as_mut().and_then(|feed| feed.events.pop_front());
                 if let Some(head) = head {
                     self.options.after = Some((&head).into());

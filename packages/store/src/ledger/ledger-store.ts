@@ -86,7 +86,7 @@ export class LedgerStore {
     this.#writer = writer;
     this.#reader = reader;
     this.#lookUps = lookUps;
-    // Its lock is free for whoever opens the store anew.
+    // Its lock is free for the next store that is opened.
     writer.onLost(() => void lookUps.close());
   }
 
