@@ -17,7 +17,7 @@ const SEEDS_MAX = 40;
 /** These need a rare moment: their lives are struck by the faults that make it. The others get any. */
 const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>> = {
   old_tail_left: ["depose"],
-  recorder_not_looked_up: ["kill"],
+  recorder_not_looked_up: ["depose"],
   corrupt_row_as_absent: ["corrupt_row"],
   failed_append_taken_for_done: ["write_fault", "kill"],
   promise_single_slot: ["power_in_promise_write"],
