@@ -74,7 +74,7 @@ fn trees_of(head: &StateHead, chain: &TrustRootChain) -> Result<HashMap<OriginFi
 struct Value {
     sequence: u64,
     lineage: u64,
-    /// Of a grant alone.
+    /// Only a grant has one.
     grantee_lineage: u64,
     parent: u64,
     links: u32,
