@@ -10,28 +10,36 @@ import {
 import { sha256 } from "./crypto.ts";
 import { UnexpectedAnswer } from "./errors.ts";
 
-/** @returns the bytes of a tile, by its path in the log */
-export type FetchTile = (path: string) => Promise<Uint8Array>;
+/** @returns the bytes of a tile, by its path in the log; null: there is none under this path */
+export type FetchTile = (path: string) => Promise<Uint8Array | null>;
 
-/** The path of the tile that holds a subtree of a tree of `size` leaves, and where in it. */
+/** The tile that holds a subtree of a tree of `size` leaves, and where in it. */
 function placeOf(level: number, index: number, size: number) {
   const { tileLevel, tileIndex, start, end } = tileOf(level, index);
-  return { path: tilePath(tileLevel, tileIndex, tileWidthAt(tileLevel, tileIndex, size)), start, end };
+  const path = tilePath(tileLevel, tileIndex, tileWidthAt(tileLevel, tileIndex, size));
+  return { path, fullPath: tilePath(tileLevel, tileIndex), start, end };
+}
+
+/** Who keeps files removes a partial tile once the full one, which begins with it, is there. */
+async function tileAt({ path, fullPath }: ReturnType<typeof placeOf>, fetchTile: FetchTile): Promise<Uint8Array> {
+  const tile = (await fetchTile(path)) ?? (path === fullPath ? null : await fetchTile(fullPath));
+  if (tile === null) throw new UnexpectedAnswer(`there is no ${path}`);
+  return tile;
 }
 
 /**
  * For a MonitoredService that reads a public log, or files, without a key. Whether it proves anything is for who
  * verifies it.
- * @throws UnexpectedAnswer for a tile that is too short
+ * @throws UnexpectedAnswer for a tile that is missing or too short
  */
 export async function proofFromTiles(
   fromSize: number,
   toSize: number,
   fetchTile: FetchTile,
 ): Promise<readonly Uint8Array[]> {
-  const paths = subtreesForConsistency(fromSize, toSize).map(({ level, index }) => placeOf(level, index, toSize).path);
+  const places = subtreesForConsistency(fromSize, toSize).map(({ level, index }) => placeOf(level, index, toSize));
   const tiles = new Map<string, Uint8Array>();
-  for (const path of new Set(paths)) tiles.set(path, await fetchTile(path));
+  for (const place of places) if (!tiles.has(place.path)) tiles.set(place.path, await tileAt(place, fetchTile));
   const hashAt = (level: number, index: number): Uint8Array => {
     const { path, start, end } = placeOf(level, index, toSize);
     const tile = tiles.get(path) ?? new Uint8Array(0);

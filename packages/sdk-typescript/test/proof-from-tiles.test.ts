@@ -69,6 +69,32 @@ describe("a proof from tiles", () => {
     expect(asked.length).toBeLessThanOrEqual(8);
   });
 
+  test("the full tile takes the place of a partial one that is gone", async () => {
+    const { asked, fetchTile } = tilesOf(600);
+    const onlyFull = (path: string): Promise<Uint8Array | null> =>
+      path.includes(".p/") ? Promise.resolve(null) : fetchTile(path);
+    // By now the log has 600 leaves, of which the head of 300 is the beginning.
+    const path = await proofFromTiles(257, 300, (tile) =>
+      tile.startsWith("tile/0/") ? onlyFull(tile) : fetchTile(tile),
+    );
+    const claim = { oldSize: 257, oldRoot: rootOf(257), size: 300, root: rootOf(300), path };
+    expect(verifyConsistency(claim, sha256)).toBe(true);
+    expect(asked).toContain("tile/0/001");
+  });
+
+  test("a tile that is nowhere is no answer, and a full one is asked for once", async () => {
+    const asked: string[] = [];
+    const nowhere = (path: string): Promise<null> => {
+      asked.push(path);
+      return Promise.resolve(null);
+    };
+    await expect(proofFromTiles(5, 9, nowhere)).rejects.toMatchObject({ code: "answer_malformed" });
+    expect(asked).toEqual(["tile/0/000.p/9", "tile/0/000"]);
+    asked.length = 0;
+    await expect(proofFromTiles(5, 256, nowhere)).rejects.toMatchObject({ code: "answer_malformed" });
+    expect(asked).toEqual(["tile/0/000"]);
+  });
+
   test("a tile that is too short is no answer, and one that is wrong proves nothing", async () => {
     const short = proofFromTiles(5, 9, () => Promise.resolve(new Uint8Array(32)));
     await expect(short).rejects.toMatchObject({ code: "answer_malformed" });

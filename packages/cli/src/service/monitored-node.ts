@@ -1,4 +1,4 @@
-import { NotFound, UnexpectedAnswer, proofFromTiles, readers } from "@event-anchoring/sdk";
+import { NotFound, proofFromTiles, readers } from "@event-anchoring/sdk";
 import type { Client, MonitoredService, RawRequest, Reader } from "@event-anchoring/sdk";
 
 const { base64, count, hex32, listOf, optional, record, text } = readers;
@@ -54,14 +54,7 @@ export function publicLog(client: Client): MonitoredService {
       return { originFingerprint, checkpoint: note, consistency: null };
     },
     consistency: async ({ originFingerprint, fromSize, toSize }) => {
-      const tileAt = (path: string): Promise<Uint8Array | null> => fileOf(originFingerprint, path, BYTES);
-      const fetchTile = async (path: string): Promise<Uint8Array> => {
-        // Who keeps files may have only the full tile by now.
-        const tile = (await tileAt(path)) ?? (await tileAt(path.replace(/\.p\/\d+$/u, "")));
-        if (tile !== null) return tile;
-        throw new UnexpectedAnswer(`there is no ${path}`);
-      };
-      return { proof: await proofFromTiles(fromSize, toSize, fetchTile) };
+      return { proof: await proofFromTiles(fromSize, toSize, (path) => fileOf(originFingerprint, path, BYTES)) };
     },
     getCheckpoint: checkpoint,
   };

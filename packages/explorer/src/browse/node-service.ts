@@ -176,8 +176,8 @@ export class NodeService implements MonitoredService {
   /** Without a key made here from tiles: who verifies it sees whether it is one. */
   async consistency({ originFingerprint, fromSize, toSize }: GrowthAsked) {
     if (this.#key === null) {
-      const fetchTile = (path: string): Promise<Uint8Array> =>
-        this.#ask({ path: `v1/origins/${originFingerprint}/${path}`, accept: "application/octet-stream" });
+      const fetchTile = (path: string): Promise<Uint8Array | null> =>
+        this.#askFile({ path: `v1/origins/${originFingerprint}/${path}`, accept: "application/octet-stream" });
       return { proof: await proofFromTiles(fromSize, toSize, fetchTile) };
     }
     const query = { origin_fingerprint: originFingerprint, from_size: fromSize, to_size: toSize };
@@ -215,6 +215,16 @@ export class NodeService implements MonitoredService {
 
   async #askText(asked: Asked): Promise<string> {
     return textOf(await this.#ask(asked));
+  }
+
+  /** Null: there is none. */
+  async #askFile(asked: Asked): Promise<Uint8Array | null> {
+    try {
+      return await this.#ask(asked);
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 404) return null;
+      throw error;
+    }
   }
 
   /** @throws ConnectionFailed, TimedOut, ApiProblem */

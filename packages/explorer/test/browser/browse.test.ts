@@ -236,6 +236,16 @@ describeInBrowser("a public log", () => {
     expect(node.asked.every(({ authorization }) => authorization === undefined)).toBe(true);
   });
 
+  test("growth is proved from the full tile where the partial one is gone, as it is among files", async () => {
+    await visit();
+    node.fullTile = history(256);
+    node.leaves = node.fullTile.slice(0, 9);
+    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    const tiles = node.asked.filter(({ path }) => path.includes("/tile/")).map(({ path }) => path.split("/tile/")[1]);
+    expect(tiles).toEqual(["0/000.p/9", "0/000"]);
+    expect(await page.page.locator(".alarm").count()).toBe(0);
+  });
+
   test.each([
     ["inconsistent", () => history(8, "other", 2)],
     ["split_view", () => history(5, "other", 4)],

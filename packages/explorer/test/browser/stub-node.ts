@@ -43,6 +43,8 @@ export class StubNode {
   proof: readonly Uint8Array[] | null = null;
   /** Whether it shows the log to who has no key. */
   isPublic = false;
+  /** The first leaves of the log whose full tile is all that there is of tiles; null: there is the partial one. */
+  fullTile: readonly Uint8Array[] | null = null;
   /** Whether it says that its tree is smaller than one that is asked about, as the API does. */
   admitsRollback = false;
   /** Instead of any answer of the API. */
@@ -148,8 +150,10 @@ export class StubNode {
     if (path === "") return problem({ status: 404, code: "no_anchor_yet" });
     const note = checkpointOf(this.leaves, this.cosigners);
     if (path === "checkpoint") return { status: 200, type: "text/plain", body: note };
-    if (path !== `tile/0/000.p/${this.leaves.length}`) return problem({ status: 404, code: "tile_not_found" });
-    const hashes = this.leaves.map((_, at) => hexToBytes(idAt(this.leaves, at), 32));
+    const leaves = this.fullTile ?? this.leaves;
+    const name = this.fullTile === null ? `tile/0/000.p/${leaves.length}` : "tile/0/000";
+    if (path !== name) return problem({ status: 404, code: "tile_not_found" });
+    const hashes = leaves.map((_, at) => hexToBytes(idAt(leaves, at), 32));
     return { status: 200, type: "application/octet-stream", body: Buffer.concat(hashes) };
   }
 
