@@ -141,6 +141,9 @@ function checkLines(root: TrustRoot): void {
   refuseUnless(!isRepeated(used), "item_repeated", "two nodes share an origin");
   refuseUnless(!isRepeated(root.operators.map(nameOf)), "item_repeated", "an operator is listed twice");
   refuseUnless(!isRepeated(root.witnesses.map(nameOf)), "item_repeated", "a witness is listed twice");
+  // Key ids are short: under the name of another witness's key one could make a key of the same id, to spoil its lines.
+  const keyNames = root.witnesses.map(({ vkey }) => vkey.name);
+  refuseUnless(!isRepeated(keyNames), "item_repeated", "the keys of two witnesses have one name");
   for (const fingerprint of used) {
     refuseUnless(fingerprints.includes(fingerprint), "origin_unlisted", `a node's origin ${fingerprint} has no line`);
   }

@@ -140,6 +140,9 @@ impl TrustRoot {
         refuse_unless(!repeats(operators), "item_repeated", || "an operator is listed twice".into())?;
         let witnesses = self.witnesses.iter().map(|witness| witness.name.as_str());
         refuse_unless(!repeats(witnesses), "item_repeated", || "a witness is listed twice".into())?;
+        // Key ids are short: under the name of another witness's key one could make a key of the same id.
+        let key_names = self.witnesses.iter().map(|witness| witness.vkey.name());
+        refuse_unless(!repeats(key_names), "item_repeated", || "the keys of two witnesses have one name".into())?;
         let listed: HashSet<OriginFingerprint> = fingerprints().collect();
         used().try_for_each(|origin| {
             refuse_unless(listed.contains(&origin), "origin_unlisted", || {

@@ -280,6 +280,11 @@ function illegalWatchers(): [string, string, string][] {
     ["operator twice", "item_repeated", watchedWith({ operators: [alice, alice] })],
     ["witness twice", "item_repeated", watchedWith({ witnesses: [north, north, south] })],
     [
+      "two witnesses, one name of their keys",
+      "item_repeated",
+      watchedWith({ witnesses: [north, { ...south, vkey: ownedBy(north, south.vkey) }, west] }),
+    ],
+    [
       "operator's key = witness's key",
       "key_reused",
       watchedWith({ witnesses: [witnessEntry("north", 0x41), south, west] }),

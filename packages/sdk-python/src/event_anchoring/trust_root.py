@@ -143,6 +143,8 @@ def _check_lines(root: TrustRoot) -> None:
         ("origin of a node", used),
         ("operator", [operator.name for operator in root.operators]),
         ("witness", [witness.name for witness in root.witnesses]),
+        # Key ids are short: under the name of another witness's key one could make a key of the same id.
+        ("name of a witness's key", [witness.vkey.name for witness in root.witnesses]),
     )
     for what, items in listed:
         refuse_unless(len(set(items)) == len(items), "item_repeated", f"a {what} is listed twice")
