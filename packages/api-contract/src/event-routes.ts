@@ -167,10 +167,11 @@ export const EVENT_READS = [
     summary: "Read one anchor, of any kind, with its receipt",
     description:
       "The `Location` of every write. With `Prefer: respond-async` it answers at once, with `finality: " +
-      "committed` and `receipt: null` while the anchor is not certified.",
+      "committed` and `receipt: null` while the anchor is not certified. With `Prefer: witnessed` the receipt is " +
+      "under the newest head that enough witnesses have cosigned, if one covers the anchor in time.",
     scopes: ["read"],
     pathSchema: anchorPathSchema,
-    preferences: ["respond-async"],
+    preferences: ["respond-async", "witnessed"],
     answers: { 200: anchorAnswerSchema },
     problems: [...READ_PROBLEMS, "anchor_not_found"],
   }),

@@ -75,7 +75,7 @@ export class FakeControl {
       case "await_head": {
         const { origin, afterSize, remainingMs, isWitnessed } = request;
         const head = isWitnessed
-          ? await node.awaitWitnessed(origin, afterSize)
+          ? await node.awaitWitnessed(origin, afterSize, remainingMs)
           : await node.awaitHead(origin, afterSize, remainingMs);
         return { type: "ready_to_read", requestId, ...head };
       }

@@ -234,8 +234,14 @@ export class FakeNode implements ControlPlane {
     }
   }
 
+  /** How long somebody was ready to wait for witnesses, the newest time; and what they are told instead. */
+  witnessesAwaitedMs = 0;
+  witnessesRefused: RefusedError | null = null;
+
   /** At once: the tree of that size, if the test says that it is witnessed. */
-  async awaitWitnessed(origin: OriginFingerprint, afterSize: number): Promise<ReadyToRead> {
+  async awaitWitnessed(origin: OriginFingerprint, afterSize: number, remainingMs = 0): Promise<ReadyToRead> {
+    this.witnessesAwaitedMs = remainingMs;
+    if (this.witnessesRefused !== null) throw this.witnessesRefused;
     const size = this.witnessedUpTo.get(bytesToHex(origin)) ?? 0;
     const certificates = size > afterSize ? [this.certificateOf(origin, size)] : [];
     const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { createdBatchSchema, createdSchema, receiptSchema } from "@event-anchoring/api-contract";
+import { anchorAnswerSchema, createdBatchSchema, createdSchema, receiptSchema } from "@event-anchoring/api-contract";
+import { RefusedError } from "@event-anchoring/api";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 
@@ -50,6 +51,36 @@ describe("Prefer: witnessed", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers["preference-applied"]).toBe("wait=1");
     expect(receiptSchema.parse(answer.json).tree_size).toBeGreaterThan(anchor.depth);
+  });
+
+  test("is honoured by the question for an anchor, which waits for nothing if it must answer at once", async () => {
+    const { anchor } = createdSchema.parse((await create("anchor")).json);
+    const path = `/v1/event-anchors/${anchor.anchor_id}`;
+    await create("one more");
+    const early = await send("GET", path, undefined, WITNESSED);
+    expect([early.status, early.headers["preference-applied"]]).toEqual([200, undefined]);
+    expect(anchorAnswerSchema.parse(early.json).receipt?.tree_size).toBe(anchor.depth + 2);
+    witness(anchor.depth + 1);
+    const preferred = await send("GET", path, undefined, { prefer: "witnessed, respond-async" });
+    expect(preferred.headers["preference-applied"]).toBe("respond-async, witnessed");
+    expect(harness.node.witnessesAwaitedMs).toBe(0);
+    const { receipt, anchor: shown } = anchorAnswerSchema.parse(preferred.json);
+    expect([receipt?.tree_size, shown]).toEqual([anchor.depth + 1, anchor]);
+    await send("GET", path, undefined, WITNESSED);
+    expect(harness.node.witnessesAwaitedMs).toBeGreaterThan(1000);
+  });
+
+  test("is no reason to fail", async () => {
+    const { anchor } = createdSchema.parse((await create("no reason")).json);
+    harness.node.witnessesRefused = new RefusedError("no_leader", "an election is under way");
+    try {
+      for (const path of [`/v1/event-anchors/${anchor.anchor_id}`, `/v1/event-anchors/${anchor.anchor_id}/receipt`]) {
+        expect((await send("GET", path, undefined, WITNESSED)).status).toBe(200);
+      }
+      expect((await create("no reason", WITNESSED)).status).toBe(200);
+    } finally {
+      harness.node.witnessesRefused = null;
+    }
   });
 
   test("is honoured by a write and its replay; a write that is not witnessed in time is 201 all the same", async () => {

@@ -1,8 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { formatProof, receiptFromJson } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, decodeLeaf, formatProof, receiptFromJson } from "@event-anchoring/protocol";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 interface WitnessedCase {
@@ -83,5 +85,111 @@ describe("anchorctl verify --witnessed", () => {
     const trust = ["--trust-root", inHome("trust-root-1.txt"), "--root-thk", vectors.pinned_root_thk];
     const run = await runAnchorctl(home, ["verify", inHome("act.bundle.json"), "--witnessed", "--json", ...trust]);
     expect([run.exitCode, run.stdout]).toEqual([2, expect.stringContaining("witnessed_receipts_only")]);
+  });
+});
+
+interface Asked {
+  readonly line: string;
+  readonly prefer: string | undefined;
+}
+
+/** Gives out these receipts in turn, the last one again and again, whatever it is asked. */
+async function withNode(
+  receipts: readonly WitnessedCase[],
+  use: (apiUrl: string, asked: readonly Asked[]) => Promise<void>,
+): Promise<void> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const { method, url, headers } = request;
+    const { receipt } = receipts[Math.min(asked.length, receipts.length - 1)] ?? named("none");
+    asked.push({ line: `${method} ${url?.replace(/[0-9a-f]{64}/u, "{id}")}`, prefer: headers["prefer"]?.toString() });
+    const anchor = { anchor_id: receiptFromJson(receipt).anchorId };
+    const body = method === "POST" ? { anchor: { anchor_id: bytesToHex(anchor.anchor_id) }, receipt } : receipt;
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe("anchorctl --witnessed, of commands that ask the service", () => {
+  const enough = named("as many as are needed");
+  const tooFew = named("one too few, not demanded");
+  const { leaf: leafBytes } = receiptFromJson(enough.receipt).receipt;
+  const { originFingerprint, ...leaf } = decodeLeaf(leafBytes);
+  const heldVersions = (versions: number): readonly string[] => [
+    "--root-thk",
+    vectors.pinned_root_thk,
+    ...Array.from({ length: versions }, (_, at) => ["--trust-root", inHome(`trust-root-${at + 1}.txt`)]).flat(),
+  ];
+  const run = (apiUrl: string, versions: number, ...args: readonly string[]): ReturnType<typeof runAnchorctl> =>
+    runAnchorctl(home, [...args, "--witnessed", "--json", "--api-url", apiUrl, ...heldVersions(versions)], {
+      ANCHORCTL_API_KEY: "ank_test",
+    });
+
+  /** The event of the vectors, as it would be anchored. */
+  function anchorArgs(): readonly string[] {
+    if (leaf.kind !== LEAF_KIND.event && leaf.kind !== LEAF_KIND.signedEvent) throw new TypeError("not an event");
+    const { irisRef, scrollRef, grantRef, bondRef, yieldRef, eventDataHash } = leaf.semanticAnchor;
+    const references = { irisRef, scrollRef, grantRef, bondRef, yieldRef, eventDataHash };
+    const flags = Object.entries(references).flatMap(([name, value]) => [
+      `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`,
+      bytesToHex(value),
+    ]);
+    return ["anchor", inHome("event.txt"), "--origin", bytesToHex(originFingerprint), ...flags];
+  }
+
+  test("anchor waits with the write, and asks again for the receipt until it is witnessed", async () => {
+    await withNode([tooFew, tooFew, enough], async (apiUrl, asked) => {
+      const { exitCode, stdout } = await run(apiUrl, 4, ...anchorArgs());
+      expect([exitCode, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ witnessed: true })]);
+      expect(asked.map(({ line }) => line)).toEqual([
+        "POST /v1/event-anchors",
+        "GET /v1/event-anchors/{id}/receipt",
+        "GET /v1/event-anchors/{id}/receipt",
+      ]);
+      for (const { prefer } of asked) expect(prefer).toMatch(/^wait=2[5-8], witnessed$/u);
+      const written = readFileSync(inHome("event.txt.tlog-proof"), "utf8");
+      expect(written).toBe(formatProof(receiptFromJson(enough.receipt).receipt));
+    });
+  });
+
+  test("anchor keeps the certified receipt if the time is over, and ends with 4", async () => {
+    await withNode([tooFew], async (apiUrl) => {
+      const { exitCode, stdout } = await run(apiUrl, 4, ...anchorArgs(), "--timeout", "3");
+      expect([exitCode, JSON.parse(stdout)]).toEqual([4, expect.objectContaining({ witnessed: false })]);
+      const written = readFileSync(inHome("event.txt.tlog-proof"), "utf8");
+      expect(written).toBe(formatProof(receiptFromJson(tooFew.receipt).receipt));
+    });
+  });
+
+  test("nothing is written to the service where no trust root lists a witness", async () => {
+    await withNode([enough], async (apiUrl, asked) => {
+      const { exitCode, stdout } = await run(apiUrl, 3, ...anchorArgs());
+      expect([exitCode, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ failure: "no_witnesses" })]);
+      const without = await runAnchorctl(home, [...anchorArgs(), "--witnessed", "--json", "--api-url", apiUrl], {
+        ANCHORCTL_API_KEY: "ank_test",
+      });
+      expect([without.exitCode, without.stdout]).toEqual([2, expect.stringContaining("trust_root_missing")]);
+      expect(asked).toEqual([]);
+    });
+  });
+
+  test("receipt takes nothing less", async () => {
+    const out = inHome("receipt.tlog-proof");
+    const anchorId = bytesToHex(receiptFromJson(enough.receipt).anchorId);
+    await withNode([tooFew], async (apiUrl) => {
+      const { exitCode, stdout } = await run(apiUrl, 4, "receipt", anchorId, "--out", out, "--timeout", "3");
+      expect([exitCode, JSON.parse(stdout)]).toEqual([4, expect.objectContaining({ failure: "not_witnessed" })]);
+      expect(existsSync(out)).toBe(false);
+    });
+    await withNode([tooFew, enough], async (apiUrl) => {
+      expect((await run(apiUrl, 4, "receipt", anchorId, "--out", out)).exitCode).toBe(0);
+      expect(readFileSync(out, "utf8")).toBe(formatProof(receiptFromJson(enough.receipt).receipt));
+    });
   });
 });

@@ -258,6 +258,15 @@ def test_wait_is_preferred_and_given_time() -> None:
     assert Wait(witnessed=True).header() == "witnessed"
 
 
+def test_a_receipt_can_be_asked_to_be_witnessed() -> None:
+    missing = problem("anchor_not_found", 404)
+    used, transport = client(missing, missing)
+    for read in (used.get_anchor, used.get_receipt):
+        with pytest.raises(ApiProblem):
+            read(ID, wait=Wait(5, witnessed=True))
+    assert [dict(request.headers)["Prefer"] for _, request in transport.sent] == ["wait=5, witnessed"] * 2
+
+
 def chain() -> Any:
     return verify_trust_root([each["document"] for each in TRUST["chain"]], TRUST["chain"][0]["root_thk"])
 

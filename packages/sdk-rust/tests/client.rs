@@ -59,6 +59,15 @@ async fn a_write_can_prefer_a_witnessed_receipt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_read_of_a_receipt_waits_for_witnesses_and_never_asks_for_less_than_a_receipt() {
+    let script = Script::new([problem(404, "anchor_not_found"), problem(404, "anchor_not_found")]);
+    script.client().with_prefer(Prefer::witnessed(5)).get_anchor([3; 32]).await.unwrap_err();
+    script.client().with_prefer(Prefer::respond_async()).get_receipt([3; 32]).await.unwrap_err();
+    let requests = script.requests();
+    assert_eq!([0, 1].map(|at| header(&requests[at], "prefer")), [Some("wait=5, witnessed"), None]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_second_try_goes_to_the_next_endpoint_with_the_same_id() {
     let script = Script::new([Reply::Fails(TransportStage::Lost), Reply::Silence, Reply::Recorded]);
     script.client().create_event_anchor([3; 32]).await.unwrap();

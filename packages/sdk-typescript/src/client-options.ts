@@ -50,7 +50,7 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
-/** What writes take besides. */
+/** What writes take besides, and questions for an anchor or its receipt. */
 export interface WriteOptions extends CallOptions {
   /** Answer 202 as soon as the anchor is committed, without waiting for its receipt. */
   readonly respondAsync?: boolean | undefined;

@@ -265,13 +265,13 @@ export class Client {
     return this.#read({ path: "/v1/grant-anchors", query }, readActiveGrant, options);
   }
 
-  /** One anchor of any kind, with a receipt of now. @param options `respondAsync`: do not wait for the receipt */
+  /** One anchor of any kind, with a receipt of now. @param options `respondAsync`: do not wait for it; `witnessed` */
   getAnchor(anchorId: Bytes32, options: WriteOptions = {}): Promise<Answered<FoundAnchor>> {
     return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options, anchorId);
   }
 
-  /** The receipt of an anchor, of now. */
-  async getReceipt(anchorId: Bytes32, options: CallOptions = {}): Promise<Receipt> {
+  /** The receipt of an anchor, of now. @param options `witnessed`, and how long to `wait` for that */
+  async getReceipt(anchorId: Bytes32, options: WriteOptions = {}): Promise<Receipt> {
     const path = `${anchorPath(anchorId)}/receipt`;
     const { receipt } = await this.#caller.ask({ path }, readBareReceipt, options);
     await this.#guard.check(receipt, anchorId);

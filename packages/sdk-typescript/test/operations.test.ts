@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { AnchoringError, LocalKey, Receipt, UnexpectedAnswer } from "../src/index.ts";
+import { AnchoringError, LocalKey, NotFound, Receipt, UnexpectedAnswer } from "../src/index.ts";
 import type { ClaimAnchorInput, Client, EventToCreate, GrantAnchorInput, RevocationInput } from "../src/index.ts";
 import { wireName } from "../src/wire-names.ts";
 import { recorded } from "./fake-ledger.ts";
@@ -370,6 +370,16 @@ describe("bodies", () => {
     expect(transport.requests[0]?.timeoutMs).toBe(17_000);
     await clientOf(transport).client.createEventAnchor(HASH, {}, { wait: 7, witnessed: true });
     expect(transport.requests[1]?.headers).toMatchObject({ prefer: "wait=7, witnessed" });
+  });
+
+  test("the preferences of a question for an anchor or its receipt", async () => {
+    const body = { type: "t", title: "T", status: 404, detail: "D", code: "anchor_not_found", request_id: "r" };
+    const transport = new FakeTransport({ status: 404, json: body }, { status: 404, json: body });
+    const { client } = clientOf(transport);
+    const options = { wait: 7, witnessed: true };
+    await expect(client.getAnchor(HASH, options)).rejects.toThrow(NotFound);
+    await expect(client.getReceipt(HASH, options)).rejects.toThrow(NotFound);
+    for (const { headers } of transport.requests) expect(headers).toMatchObject({ prefer: "wait=7, witnessed" });
   });
 
   test("a signed revocation asks for the target's origin", async () => {

@@ -1,6 +1,9 @@
 /** Reads under heads that enough witnesses have cosigned. */
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { StoreError } from "@event-anchoring/store";
+import type { Logger } from "@event-anchoring/telemetry";
+import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { Deadline } from "../request/deadline.ts";
 import { ConsistentRead } from "./consistent-read.ts";
@@ -47,4 +50,15 @@ export async function witnessedRead(
   const readIndex = Math.max(...ready.map((each) => each.readIndex));
   const trustRootVersion = Math.max(...ready.map((each) => each.trustRootVersion));
   return ConsistentRead.from({ readIndex, certificates, trustRootVersion, latest: null }, sources, deadline);
+}
+
+/** What comes of an attempt under witnessed heads; null: what is certified is answered as certified, whatever fails. */
+export async function witnessedIfPossible<T>(attempt: () => Promise<T>, logger: Logger): Promise<T | null> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof RefusedError) && !(error instanceof StoreError)) throw error;
+    logger.info("a receipt is not witnessed", { err: error });
+    return null;
+  }
 }

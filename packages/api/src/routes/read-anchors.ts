@@ -16,7 +16,7 @@ import {
 import type { ProvedAnchor } from "../reading/anchor-view.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
 import { loadStates } from "../reading/load-records.ts";
-import { witnessedRead } from "../reading/witnessed-read.ts";
+import { witnessedIfPossible, witnessedRead } from "../reading/witnessed-read.ts";
 import { Deadline } from "../request/deadline.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { cacheHeaders } from "./cache-rules.ts";
@@ -36,6 +36,8 @@ export interface ShownAnchor {
   readonly anchorId: AnchorId;
   readonly anchor: AnchorJson;
   readonly receipt: ReceiptAnswer | null;
+  /** What the receipt was made of. */
+  readonly proved: ProvedAnchor | null;
 }
 
 export interface CertifiedAnchor extends ShownAnchor {
@@ -168,7 +170,7 @@ async function showCommitted(
       const isCertified = depth < (sizes.get(bytesToHex(originFingerprint)) ?? 0);
       const finality = isCertified ? "certified" : "committed";
       const anchor = storedAnchorToJson(stored, { finality, caller, state: stateOf(stored) });
-      return [bytesToHex(anchorId), { anchorId, anchor, receipt: null }];
+      return [bytesToHex(anchorId), { anchorId, anchor, receipt: null, proved: null }];
     }),
   );
 }
@@ -226,22 +228,33 @@ export const getEventAnchor: Handler = async (request, dependencies) => {
   const readAnchors = request.isAsync ? readCommittedAnchors : readProvedAnchors;
   const found = (await readAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));
   if (found === undefined) throw problemError("anchor_not_found");
-  const { anchor, receipt } = found;
+  const { anchor, proved } = found;
+  const witnessed = proved === null ? null : await proveWitnessed(proved.anchor, request, dependencies);
+  const receipt =
+    witnessed === null
+      ? found.receipt
+      : receiptAnswer(witnessed.receipt, witnessed.certificate, dependencies.crypto.sha256);
   const json: AnchorAnswer = { anchor, receipt };
-  return { status: 200, json };
+  return { status: 200, json, isWitnessed: witnessed !== null };
 };
 
-/** Under a witnessed head, if that is preferred and one covers the anchor in time. A visitor does not wait. */
+/**
+ * Under a witnessed head, if that is preferred and one covers the anchor in time. Neither a visitor waits nor who wants
+ * an answer at once.
+ */
 async function proveWitnessed(
   anchor: StoredAnchor,
   request: HandlerRequest,
   dependencies: HandlerDependencies,
 ): Promise<ProvedAnchor | null> {
-  if (!request.prefersWitnessed) return null;
-  const read = await witnessedRead(dependencies, [anchor], request.deadline, !request.isVisit);
-  if (read === null) return null;
-  const [proved = null] = await proveAnchors(read, [anchor], dependencies.crypto.sha256);
-  return proved;
+  const { prefersWitnessed, deadline, isVisit, isAsync } = request;
+  if (!prefersWitnessed) return null;
+  return witnessedIfPossible(async () => {
+    const read = await witnessedRead(dependencies, [anchor], deadline, !isVisit && !isAsync);
+    if (read === null) return null;
+    const [proved = null] = await proveAnchors(read, [anchor], dependencies.crypto.sha256);
+    return proved;
+  }, dependencies.logger);
 }
 
 /**

@@ -1,11 +1,9 @@
 /** `Prefer: witnessed` of a write: its receipts under witnessed heads, if these come in time. */
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import { StoreError } from "@event-anchoring/store";
-import { RefusedError } from "../control-plane/control-plane.ts";
 import { loadAnchors, proveAnchors, receiptAnswer } from "../reading/anchor-view.ts";
 import type { ProvedAnchor } from "../reading/anchor-view.ts";
-import { witnessedRead } from "../reading/witnessed-read.ts";
+import { witnessedIfPossible, witnessedRead } from "../reading/witnessed-read.ts";
 import type { LeafPlace } from "../reading/witnessed-read.ts";
 import type { CreatedRecord } from "./created-answer.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler.ts";
@@ -52,9 +50,9 @@ export async function underWitnessedHeads(
   dependencies: HandlerDependencies,
 ): Promise<ReadonlyMap<CreatedRecord, CreatedRecord>> {
   const certified = records.map(certifiedRecord).filter((each) => each !== null);
-  const replaced = new Map<CreatedRecord, CreatedRecord>();
-  if (certified.length === 0) return replaced;
-  try {
+  if (certified.length === 0) return new Map();
+  const replace = async (): Promise<ReadonlyMap<CreatedRecord, CreatedRecord>> => {
+    const replaced = new Map<CreatedRecord, CreatedRecord>();
     const read = await witnessedRead(dependencies, certified, deadline);
     if (read === null) return replaced;
     const anchors = await loadAnchors(
@@ -68,9 +66,6 @@ export async function underWitnessedHeads(
       if (found !== null) replaced.set(record, provedBy(record, found, dependencies));
     }
     return replaced;
-  } catch (error) {
-    if (!(error instanceof RefusedError) && !(error instanceof StoreError)) throw error;
-    dependencies.logger.info("a receipt is not witnessed", { err: error });
-    return new Map();
-  }
+  };
+  return (await witnessedIfPossible(replace, dependencies.logger)) ?? new Map();
 }

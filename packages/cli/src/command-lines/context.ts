@@ -1,5 +1,4 @@
 /** What every command line shares: options that mean the same everywhere, and where results go. */
-import { join } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -12,6 +11,7 @@ import { VARIABLES } from "../files/settings.ts";
 import type { Settings } from "../files/settings.ts";
 import { findTarget } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
+import { trustRootFilesIn } from "../files/trust-roots.ts";
 import type { GivenPin } from "../files/trust-roots.ts";
 
 export interface CommandContext {
@@ -101,6 +101,12 @@ export function withTimeout(command: Command, defaultS = 30): Command {
   return command.option("--timeout <seconds>", `how long to try, over all nodes (default: ${defaultS})`);
 }
 
+/** For commands that fetch or make receipts. */
+export const WITNESSED = [
+  "--witnessed",
+  "wait, within --timeout, for a receipt with as many witnesses as the trust root asks for",
+] as const;
+
 const INTERVAL_MS_MIN = 1000;
 
 /** Null: once. @throws CliError `usage` */
@@ -143,13 +149,13 @@ export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustC
   return { trustRoots: [], pin };
 }
 
-/** For offline commands: without a trust root option, the trust root of the named cluster folder. */
+/** For offline commands: without a trust root option, the trust roots of the named cluster folder. */
 export function offlineTrustOf(flags: TrustFlags & Pick<TargetFlags, "cluster">, context: CommandContext): TrustChoice {
   const choice = trustOf(flags, context);
   const { environment, file } = context.settings();
   const cluster = flags.cluster ?? environment.cluster ?? file.cluster;
   if (choice.trustRoots.length > 0 || cluster === null) return choice;
-  return { ...choice, trustRoots: [join(cluster, "trust-root.txt")] };
+  return { ...choice, trustRoots: trustRootFilesIn(cluster) };
 }
 
 /** @returns milliseconds @throws CliError `usage` */

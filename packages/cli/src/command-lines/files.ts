@@ -14,6 +14,7 @@ import { Progress } from "../terminal/progress.ts";
 import { readPathList } from "../files/read-path-list.ts";
 import {
   HELP,
+  WITNESSED,
   offlineTrustOf,
   targetOf,
   timeoutMsOf,
@@ -37,6 +38,7 @@ interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags, ReferenceFl
   readonly stdin?: true;
   readonly null?: true;
   readonly report?: string;
+  readonly witnessed?: true;
 }
 
 interface VerifyFlags extends CommonFlags, TrustFlags {
@@ -68,6 +70,7 @@ export function addAnchor(program: Command, context: CommandContext): void {
     .option("-0, --null", "paths on standard input end in NUL")
     .option("--report <file>", "report of many files (default: anchorctl-report.jsonl)")
     .option("--actor-key <file>", "private key of the actor, to sign the event (default: unsigned)")
+    .option(...WITNESSED)
     .option("--json", "print one JSON object")
     .addHelpText("after", BATCH_HELP + HELP);
   withTimeout(withTrustRoot(withOrigin(withTarget(withReferences(command))))).action(
@@ -78,6 +81,7 @@ export function addAnchor(program: Command, context: CommandContext): void {
         ...trustOf(flags, context),
         act: actOf(semanticAnchorFields(flags), actor),
         timeoutMs,
+        isWitnessed: flags.witnessed === true,
         isJson: flags.json === true,
         workingDir: io.workingDir,
       };

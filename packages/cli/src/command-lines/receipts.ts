@@ -13,6 +13,7 @@ import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import {
   HELP,
+  WITNESSED,
   offlineTrustOf,
   targetOf,
   timeoutMsOf,
@@ -60,6 +61,7 @@ export function addLatest(program: Command, context: CommandContext): void {
 interface ReceiptFlags extends ReadingFlags {
   readonly renew?: string;
   readonly out?: string;
+  readonly witnessed?: true;
 }
 
 export function addReceipt(program: Command, context: CommandContext): void {
@@ -67,17 +69,19 @@ export function addReceipt(program: Command, context: CommandContext): void {
     .command("receipt [anchor_id]")
     .description("fetch the receipt of an anchor, as tlog-proof text or JSON; or renew one")
     .option("--renew <file>", "a receipt that is replaced by one against the newest tree")
-    .option("--out <file>", "where to write it (default: standard output; with --renew that file)");
+    .option("--out <file>", "where to write it (default: standard output; with --renew that file)")
+    .option(...WITNESSED);
   withReading(command).action(async (anchorId: string | undefined, flags: ReceiptFlags) => {
     if ((anchorId === undefined) === (flags.renew === undefined)) {
       throw new CliError(EXIT.usage, "anchor_missing", "give one of an anchor id and --renew");
     }
     if (anchorId !== undefined) assertAnchorId("an anchor id", anchorId);
-    const { service, trust } = readingOf(flags, context);
+    const { service, trust, timeoutMs } = readingOf(flags, context);
     const options = {
       anchorId: anchorId?.toLowerCase() ?? null,
       renew: flags.renew ?? null,
       out: flags.out ?? null,
+      witnessedMs: flags.witnessed === true ? timeoutMs : null,
       isJson: flags.json === true,
       trust,
     };

@@ -11,7 +11,17 @@ import type { RecordRun } from "../commands/record-run.ts";
 import { Service } from "../service/service.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
-import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
+import {
+  HELP,
+  WITNESSED,
+  targetOf,
+  timeoutMsOf,
+  trustOf,
+  withOrigin,
+  withTarget,
+  withTimeout,
+  withTrustRoot,
+} from "./context.ts";
 import type { CommandContext, CommonFlags, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 import {
   claimFields,
@@ -25,6 +35,7 @@ import type { ClaimFlags, GrantFlags, RevocationFlags } from "./record-flags.ts"
 
 export interface WritingFlags extends TargetFlags, TrustFlags, TimeoutFlags {
   readonly out?: string;
+  readonly witnessed?: true;
 }
 
 const KEY_HELP = `
@@ -35,6 +46,7 @@ anchorctl keygen makes one. The service never sees it.
 export function withWriting(command: Command): Command {
   return withTimeout(withTrustRoot(withOrigin(withTarget(command))))
     .option("--out <file>", "where to write the receipt (default: nowhere; anchorctl receipt fetches it)")
+    .option(...WITNESSED)
     .option("--json", "print one JSON object");
 }
 
@@ -42,15 +54,13 @@ export function withWriting(command: Command): Command {
 export function recordRunOf(flags: WritingFlags, context: CommandContext): { run: RecordRun; target: Target } {
   const { io, printer } = context;
   const target = targetOf(flags, context);
-  const service = new Service({
-    apiUrls: target.apiUrls,
-    onWait: target.onWait,
-    apiKey: apiKeyOf(target),
-    timeoutMs: timeoutMsOf(flags, context),
-  });
+  const timeoutMs = timeoutMsOf(flags, context);
+  const { apiUrls, onWait } = target;
+  const service = new Service({ apiUrls, onWait, apiKey: apiKeyOf(target), timeoutMs });
   const { workingDir } = io;
   const trust = { ...trustOf(flags, context), clusterFolder: target.clusterFolder, workingDir };
-  const run = { service, trust, out: flags.out ?? null, isJson: flags.json === true, workingDir, printer };
+  const witnessedMs = flags.witnessed === true ? timeoutMs : null;
+  const run = { service, trust, out: flags.out ?? null, witnessedMs, isJson: flags.json === true, workingDir, printer };
   return { run, target };
 }
 

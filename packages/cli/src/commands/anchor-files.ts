@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { rememberVerdicts } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { formatProof, hexToBytes } from "@event-anchoring/protocol";
-import type { Crypto } from "@event-anchoring/protocol";
+import type { Crypto, StatedReceipt } from "@event-anchoring/protocol";
 import { isPassing, readers } from "@event-anchoring/sdk";
 import { BatchReport } from "../reports/batch-report.ts";
 import type { ReportLine } from "../reports/batch-report.ts";
 import { heldTrustRootsOf, judgeReceipt, parseStated } from "../reports/check-receipt.ts";
+import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { printPin } from "../reports/describe-pin.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
@@ -18,7 +19,8 @@ import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { hashFile, writeWhole } from "../files/read-input.ts";
 import { BATCH_TRY_TIMEOUT_MS, Service } from "../service/service.ts";
-import { fetchReceipt } from "../drafts/submit-draft.ts";
+import { WitnessDemand, awaitWitnesses, isUnwitnessed, witnessedWithin } from "../drafts/await-witnesses.ts";
+import { fetchReceipt } from "../drafts/fetch-receipt.ts";
 import { counted } from "../terminal/words.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
@@ -33,6 +35,8 @@ export interface AnchorFilesOptions {
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
   readonly timeoutMs: number;
+  /** Wait, for each batch, for receipts that enough witnesses have cosigned. */
+  readonly isWitnessed: boolean;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
@@ -79,6 +83,7 @@ interface Totals {
 /** Everything that the batches of one run share. */
 interface Run {
   readonly options: AnchorFilesOptions;
+  readonly trust: TrustOptions;
   readonly service: Service;
   readonly report: BatchReport;
   readonly held: HeldTrustRoots | null;
@@ -99,13 +104,14 @@ export async function anchorFilesCommand(
 ): Promise<ExitCode> {
   const { report: path, workingDir, timeoutMs, files } = options;
   const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
-  const held = heldTrustRootsOf({ ...options, clusterFolder: target.clusterFolder });
+  const trust = { ...options, clusterFolder: target.clusterFolder };
+  const held = heldTrustRootsOf(trust);
   const reportPath = resolve(workingDir, path);
   const act = actJson(options.act);
   const report =
     BatchReport.open(reportPath, act) ?? BatchReport.begin(reportPath, await originToWrite(service, target), act);
   const totals: Totals = { anchored: 0, replayed: 0, skipped: 0, refused: 0, unavailable: 0, unreadable: 0 };
-  const run: Run = { options, service, report, held, crypto: rememberVerdicts(nodeCrypto), progress, totals };
+  const run: Run = { options, trust, service, report, held, crypto: rememberVerdicts(nodeCrypto), progress, totals };
   try {
     const batchMax = options.act.actor === null ? BATCH_MAX : SIGNED_BATCH_MAX;
     for (let from = 0; from < files.length; from += batchMax) {
@@ -164,18 +170,19 @@ async function anchorBatch(run: Run, files: readonly HashedFile[]): Promise<void
     });
     return item;
   });
-  const body = { origin_fingerprint: originFingerprint, events };
+  const demand = options.isWitnessed ? new WitnessDemand(run.trust, options.timeoutMs) : null;
   const question = {
     method: "POST",
     path: "/v1/event-anchors/batch",
-    body,
+    body: { origin_fingerprint: originFingerprint, events },
     tryTimeoutMs: BATCH_TRY_TIMEOUT_MS,
+    ...witnessedWithin(demand),
   } as const;
   const { results } = await service.read(question, readResults);
   if (results.length !== files.length) throw malformed("the service answered another number of results");
   for (const [at, result] of results.entries()) {
     const file = files[at];
-    if (file !== undefined) report.add([await lineOf(run, file, result)]);
+    if (file !== undefined) report.add([await lineOf(run, file, result, demand)]);
   }
 }
 
@@ -183,7 +190,12 @@ function malformed(message: string): CliError {
   return new CliError(EXIT.unavailable, "answer_malformed", message);
 }
 
-async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result: BatchResult): Promise<ReportLine> {
+async function lineOf(
+  run: Run,
+  { file, eventHash, eventId }: HashedFile,
+  result: BatchResult,
+  demand: WitnessDemand | null,
+): Promise<ReportLine> {
   const { options, service, held, crypto, totals } = run;
   const { status, anchor, receipt: sent, replayed, problem } = result;
   const asked = { file, event_hash: eventHash, client_event_id: eventId };
@@ -198,9 +210,20 @@ async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result
   const { anchorId } = anchor;
   const stated = sent === null ? await fetchReceipt(service, anchorId) : parseStated(sent);
   const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
-  if (held !== null) assertRecorded(options.act, judgeReceipt(stated, expect, held.chain, crypto).leaf);
+  const judge = (each: StatedReceipt): CheckedReceipt | null => {
+    if (held === null) return null;
+    const verification = judgeReceipt(each, expect, held.chain, crypto);
+    assertRecorded(options.act, verification.leaf);
+    return { held, verification };
+  };
+  const judged = await awaitWitnesses({ stated, checked: judge(stated) }, demand, service, judge);
   const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
-  writeWhole(receipt, formatProof(stated.receipt));
+  writeWhole(receipt, formatProof(judged.stated.receipt));
+  if (isUnwitnessed(judged, demand)) {
+    totals.unavailable += 1;
+    const said = { code: "not_witnessed", detail: "anchored and certified, and not witnessed in time" };
+    return { ...asked, status: "unavailable", anchor_id: anchorId, receipt, ...said };
+  }
   totals.anchored += 1;
   if (replayed === true) totals.replayed += 1;
   return { ...asked, status: "anchored", anchor_id: anchorId, receipt, code: null, detail: null };

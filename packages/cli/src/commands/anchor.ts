@@ -16,7 +16,16 @@ import type { Progress } from "../terminal/progress.ts";
 import { assertWritable, hashFile, writeWhole } from "../files/read-input.ts";
 import { Service } from "../service/service.ts";
 import type { Answer } from "../service/service.ts";
-import { fetchReceipt, writeOnce } from "../drafts/submit-draft.ts";
+import {
+  WitnessDemand,
+  awaitWitnesses,
+  isUnwitnessed,
+  printUnwitnessed,
+  witnessedWithin,
+} from "../drafts/await-witnesses.ts";
+import type { JudgedReceipt } from "../drafts/await-witnesses.ts";
+import { fetchReceipt } from "../drafts/fetch-receipt.ts";
+import { writeOnce } from "../drafts/submit-draft.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import type { GivenPin } from "../files/trust-roots.ts";
@@ -31,6 +40,8 @@ export interface AnchorOptions {
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
   readonly timeoutMs: number;
+  /** Wait for a receipt that enough witnesses have cosigned. */
+  readonly isWitnessed: boolean;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
@@ -57,21 +68,29 @@ export async function anchorCommand(
     eventHash: bytesToHex(eventHash),
     clientEventId: eventId,
   });
+  const trust = { ...options, clusterFolder: target.clusterFolder };
+  const demand = options.isWitnessed ? new WitnessDemand(trust, options.timeoutMs) : null;
   const doubt = `It may or may not be anchored. Ask again with --event-id ${eventId}: it is anchored once at most.`;
-  const answer = await writeOnce(service, "/v1/event-anchors", body, doubt);
+  const answer = await writeOnce(service, { path: "/v1/event-anchors", body, ...witnessedWithin(demand) }, doubt);
   const isReplayed = answer.body.replayed === true;
   const stated = await receiptOf(service, answer, eventId);
   const expect = { eventHash, anchorId: stated.anchorId };
-  const checked = checkReceipt(stated, expect, { ...options, clusterFolder: target.clusterFolder });
-  if (checked !== null) assertRecorded(options.act, checked.verification.leaf);
-  writeWhole(out, formatProof(stated.receipt));
-  const result = { ...options, out, eventHash, eventId, isReplayed, apiUrl: answer.apiUrl, stated, checked };
+  const judge = (each: StatedReceipt): CheckedReceipt | null => {
+    const checked = checkReceipt(each, expect, trust);
+    if (checked !== null) assertRecorded(options.act, checked.verification.leaf);
+    return checked;
+  };
+  const judged = await awaitWitnesses({ stated, checked: judge(stated) }, demand, service, judge);
+  writeWhole(out, formatProof(judged.stated.receipt));
+  const result = { ...options, out, eventHash, eventId, isReplayed, apiUrl: answer.apiUrl, ...judged };
   if (options.isJson) printer.json(asJson(result));
   else print(printer, result);
-  return EXIT.ok;
+  if (!isUnwitnessed(judged, demand)) return EXIT.ok;
+  if (!options.isJson) printUnwitnessed(printer, ["--renew", out]);
+  return EXIT.unavailable;
 }
 
-interface Result {
+interface Result extends JudgedReceipt {
   readonly file: string;
   readonly act: Act;
   readonly out: string;
@@ -79,8 +98,6 @@ interface Result {
   readonly eventId: string;
   readonly isReplayed: boolean;
   readonly apiUrl: string;
-  readonly stated: StatedReceipt;
-  readonly checked: CheckedReceipt | null;
 }
 
 const readAnchored = readers.record({ anchor: readers.record({ anchorId: readers.hex32 }) });
@@ -91,7 +108,7 @@ async function receiptOf(service: Service, answer: Answer, eventId: string): Pro
   if (receipt !== null && receipt !== undefined) return parseStated(receipt);
   const { anchorId } = answer.read(readAnchored).anchor;
   const hint = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
-  return fetchReceipt(service, anchorId, hint);
+  return fetchReceipt(service, anchorId, { hint });
 }
 
 function print(printer: Printer, result: Result): void {
@@ -140,6 +157,7 @@ function asJson(result: Result): object {
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     receipt: result.out,
     receipt_verified: isProved(checked),
+    witnessed: checked?.verification.witnessed ?? false,
     api_url: result.apiUrl,
   };
 }

@@ -1,8 +1,9 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, formatProof, hexToBytes, receiptToJson } from "@event-anchoring/protocol";
+import type { StatedReceipt } from "@event-anchoring/protocol";
 import { checkReceipt, isProved } from "../reports/check-receipt.ts";
-import type { TrustOptions } from "../reports/check-receipt.ts";
-import { EXIT } from "../terminal/cli-error.ts";
+import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { printSteps } from "../reports/describe-receipt.ts";
 import type { Printer } from "../terminal/printer.ts";
@@ -10,7 +11,8 @@ import { writeWhole } from "../files/read-input.ts";
 import { readReceipt } from "../files/receipt-file.ts";
 import type { Service } from "../service/service.ts";
 import { leaves } from "../terminal/words.ts";
-import { fetchReceipt } from "../drafts/submit-draft.ts";
+import { WitnessDemand, awaitWitnesses, isUnwitnessed, witnessedWithin } from "../drafts/await-witnesses.ts";
+import { fetchReceipt } from "../drafts/fetch-receipt.ts";
 
 export interface ReceiptOptions {
   /** 64 hex digits; null: that of the receipt that is renewed. */
@@ -19,21 +21,31 @@ export interface ReceiptOptions {
   readonly renew: string | null;
   /** Null: the receipt that is renewed, else standard output. */
   readonly out: string | null;
+  /** How long to wait for one that enough witnesses have cosigned; null: not at all. */
+  readonly witnessedMs: number | null;
   readonly isJson: boolean;
   readonly trust: TrustOptions;
 }
 
 /** `anchorctl receipt`: the receipt of now, verified, as tlog-proof or JSON; or an older receipt made new. */
 export async function receiptCommand(
-  { anchorId, renew, out, isJson, trust }: ReceiptOptions,
+  { anchorId, renew, out, witnessedMs, isJson, trust }: ReceiptOptions,
   service: Service,
   printers: { readonly printer: Printer; readonly aside: Printer },
 ): Promise<ExitCode> {
   const { printer, aside } = printers;
   const old = renew === null ? null : readReceipt(renew);
   const id = anchorId ?? (old === null ? "" : bytesToHex(anchorIdOf(old.leaf, nodeCrypto.sha256)));
-  const stated = await fetchReceipt(service, id);
-  const checked = checkReceipt(stated, { anchorId: hexToBytes(id, 32) }, trust);
+  const demand = witnessedMs === null ? null : new WitnessDemand(trust, witnessedMs);
+  const judge = (each: StatedReceipt): CheckedReceipt | null =>
+    checkReceipt(each, { anchorId: hexToBytes(id, 32) }, trust);
+  const newest = await fetchReceipt(service, id, witnessedWithin(demand));
+  const judged = await awaitWitnesses({ stated: newest, checked: judge(newest) }, demand, service, judge);
+  if (isUnwitnessed(judged, demand)) {
+    const message = `${id} is certified, and was not witnessed in time. Ask again.`;
+    throw new CliError(EXIT.unavailable, "not_witnessed", message);
+  }
+  const { stated, checked } = judged;
   const version = checked?.held.chain.newest.trustRoot.version ?? 1;
   const json = receiptToJson(stated.receipt, version, nodeCrypto.sha256);
   const path = out ?? renew;

@@ -8,6 +8,8 @@ export interface RecordRun {
   readonly trust: TrustOptions;
   /** Where the receipt goes; null: nowhere. */
   readonly out: string | null;
+  /** How long to wait for a receipt that enough witnesses have cosigned; null: not at all. */
+  readonly witnessedMs: number | null;
   readonly isJson: boolean;
   readonly workingDir: string;
   readonly printer: Printer;

@@ -1,7 +1,6 @@
 import type { Signer } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { SignerRole } from "@event-anchoring/sdk";
-import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { draftOf, signedBy } from "../drafts/draft.ts";
 import type { DraftKind } from "../drafts/draft.ts";
@@ -24,6 +23,5 @@ export async function recordCommand(
     return [`${role}_public_key`, bytesToHex(publicKey)] as const;
   });
   const draft = signedBy(draftOf(kind, { ...fields, ...Object.fromEntries(keys) }), Object.values(signers));
-  await submitAndPrint(draft, run.service, { ...run, draftPath: draftPathOf(draft, run.workingDir) }, run.printer);
-  return EXIT.ok;
+  return submitAndPrint(draft, run.service, { ...run, draftPath: draftPathOf(draft, run.workingDir) }, run.printer);
 }

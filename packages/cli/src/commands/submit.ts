@@ -1,4 +1,3 @@
-import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { parseDraft } from "../drafts/draft.ts";
 import { readText } from "../files/read-input.ts";
@@ -9,6 +8,5 @@ import { DRAFT_BYTES_MAX } from "./sign.ts";
 /** `anchorctl submit`: sends what everybody has signed; the same file again is the same record. */
 export async function submitCommand(path: string, run: RecordRun): Promise<ExitCode> {
   const draft = parseDraft(readText(path, DRAFT_BYTES_MAX), path);
-  await submitAndPrint(draft, run.service, { ...run, draftPath: path }, run.printer);
-  return EXIT.ok;
+  return submitAndPrint(draft, run.service, { ...run, draftPath: path }, run.printer);
 }

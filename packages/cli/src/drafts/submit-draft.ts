@@ -4,18 +4,21 @@ import { join } from "node:path";
 import { bytesToHex, formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { ReceiptExpectation, StatedReceipt } from "@event-anchoring/protocol";
 import { PreparedClaimAnchor, PreparedGrantAnchor, PreparedRevocation, readers } from "@event-anchoring/sdk";
-import type { JsonBody } from "@event-anchoring/sdk";
 import { isoMs } from "@event-anchoring/verdicts";
 import { checkReceipt, isProved, parseStated } from "../reports/check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { printSteps } from "../reports/describe-receipt.ts";
+import { WitnessDemand, awaitWitnesses, isUnwitnessed, printUnwitnessed, witnessedWithin } from "./await-witnesses.ts";
+import type { JudgedReceipt } from "./await-witnesses.ts";
 import { fieldsOf, formatDraft, requestOf } from "./draft.ts";
 import type { Draft } from "./draft.ts";
+import { fetchReceipt } from "./fetch-receipt.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { assertWritable, writeWhole } from "../files/read-input.ts";
 import { expectStatus } from "../service/service.ts";
-import type { Answer, Service } from "../service/service.ts";
+import type { Answer, Question, Service } from "../service/service.ts";
 
 const { count, flag, hex32, object, optional, record } = readers;
 /** An answer to a write; the receipt is judged by what verifies it. */
@@ -25,20 +28,21 @@ const readRecorded = record({
   replayed: optional(flag),
 });
 
-export interface Submitted {
+export interface Submitted extends JudgedReceipt {
   readonly anchorId: string;
   readonly sequence: number;
   readonly isReplayed: boolean;
   readonly apiUrl: string;
-  readonly stated: StatedReceipt;
-  /** Null: there is no trust root here to judge the receipt by. */
-  readonly checked: CheckedReceipt | null;
+  /** Fewer witnesses have cosigned than were demanded. */
+  readonly isUnwitnessed: boolean;
 }
 
 export interface SubmitOptions {
   readonly trust: TrustOptions;
   /** Where the receipt goes; null: nowhere, it can be fetched at any time. */
   readonly out: string | null;
+  /** How long to wait for a receipt that enough witnesses have cosigned; null: not at all. */
+  readonly witnessedMs: number | null;
   readonly isJson: boolean;
   /** The draft's own file, or where it is kept if its outcome is unknown. */
   readonly draftPath: string;
@@ -61,46 +65,43 @@ function expectationOf({ prepared }: Draft): ReceiptExpectation {
 }
 
 /** @throws CliError `refused`, `outcome_unknown`, or `invalid` for a receipt that does not verify */
-async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
+async function submitDraft(
+  draft: Draft,
+  service: Service,
+  { trust, witnessedMs }: Pick<SubmitOptions, "trust" | "witnessedMs">,
+): Promise<Submitted> {
   const { path, body } = requestOf(draft);
+  const demand = witnessedMs === null ? null : new WitnessDemand(trust, witnessedMs);
   const doubt = `It may or may not be recorded. Ask again: ${AGAIN[draft.kind]}.`;
-  const answer = await writeOnce(service, path, body, doubt);
+  const answer = await writeOnce(service, { path, body, ...witnessedWithin(demand) }, doubt);
   const { anchor, receipt, replayed } = answer.read(readRecorded);
   const { anchorId, sequence } = anchor;
   // While the record is committed and not yet certified, its receipt is made later.
   const stated = receipt === null ? await fetchReceipt(service, anchorId) : parseStated(receipt);
   const expect = { ...expectationOf(draft), anchorId: hexToBytes(anchorId, 32) };
+  const judge = (each: StatedReceipt): CheckedReceipt | null => checkReceipt(each, expect, trust);
+  const judged = await awaitWitnesses({ stated, checked: judge(stated) }, demand, service, judge);
   return {
     anchorId,
     sequence,
     isReplayed: replayed === true,
     apiUrl: answer.apiUrl,
-    stated,
-    checked: checkReceipt(stated, expect, trust),
+    isUnwitnessed: isUnwitnessed(judged, demand),
+    ...judged,
   };
 }
 
 /** @param doubt what a person does if the outcome is unknown @throws CliError `refused`, `outcome_unknown` */
-export async function writeOnce(service: Service, path: string, body: JsonBody, doubt: string): Promise<Answer> {
+export async function writeOnce(
+  service: Service,
+  write: Pick<Question, "path" | "body" | "witnessedWithinS">,
+  doubt: string,
+): Promise<Answer> {
   try {
-    return expectStatus(await service.ask({ method: "POST", path, body }), 200, 201, 202);
+    return expectStatus(await service.ask({ method: "POST", ...write }), 200, 201, 202);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     throw new CliError(EXIT.unavailable, "outcome_unknown", `${error.message}\n${doubt}`);
-  }
-}
-
-/** The receipt of now. @throws CliError `not_certified_yet` while there is none */
-export async function fetchReceipt(
-  service: Service,
-  anchorId: string,
-  hint = `No receipt of ${anchorId} could be had: it may not be certified yet. Ask again.`,
-): Promise<StatedReceipt> {
-  try {
-    return parseStated(await service.read({ path: `/v1/event-anchors/${anchorId}/receipt` }, object));
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    throw new CliError(EXIT.unavailable, "not_certified_yet", `${error.message}\n${hint}`);
   }
 }
 
@@ -108,16 +109,17 @@ export async function fetchReceipt(
 export async function submitAndPrint(
   draft: Draft,
   service: Service,
-  { trust, out, isJson, draftPath }: SubmitOptions,
+  { trust, out, witnessedMs, isJson, draftPath }: SubmitOptions,
   printer: Printer,
-): Promise<void> {
+): Promise<ExitCode> {
   if (out !== null) assertWritable(out);
-  const submitted = await submitOrKeep(draft, service, { trust, draftPath }, printer);
+  const submitted = await submitOrKeep(draft, service, { trust, witnessedMs, draftPath }, printer);
   const { anchorId, sequence, isReplayed, stated, checked } = submitted;
+  const exitCode = submitted.isUnwitnessed ? EXIT.unavailable : EXIT.ok;
   if (out !== null) writeWhole(out, formatProof(stated.receipt));
   if (isJson) {
     printer.json(asJson(draft, submitted, out));
-    return;
+    return exitCode;
   }
   const verb = isReplayed ? "was recorded before" : "recorded";
   printer.check("pass", draft.kind, `${verb}: ${anchorId}, sequence ${sequence}`);
@@ -125,6 +127,8 @@ export async function submitAndPrint(
   else printSteps(printer, checked.verification, checked.held, contentOf(draft));
   const where = out === null ? `${printer.next("receipt", anchorId)} fetches its receipt` : `Receipt written to ${out}`;
   printer.verdict("pass", `${where}.`);
+  if (submitted.isUnwitnessed) printUnwitnessed(printer, out === null ? [anchorId] : ["--renew", out]);
+  return exitCode;
 }
 
 /** What the leaf was compared with. */
@@ -138,11 +142,11 @@ function contentOf(draft: Draft): string {
 async function submitOrKeep(
   draft: Draft,
   service: Service,
-  { trust, draftPath: path }: Pick<SubmitOptions, "trust" | "draftPath">,
+  { draftPath: path, ...options }: Pick<SubmitOptions, "trust" | "witnessedMs" | "draftPath">,
   printer: Printer,
 ): Promise<Submitted> {
   try {
-    return await submitDraft(draft, service, trust);
+    return await submitDraft(draft, service, options);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     writeWhole(path, formatDraft(draft));
@@ -177,6 +181,7 @@ function asJson(draft: Draft, submitted: Submitted, out: string | null): object 
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     receipt: out,
     receipt_verified: isProved(checked),
+    witnessed: checked?.verification.witnessed ?? false,
     api_url: apiUrl,
   };
 }

@@ -66,9 +66,10 @@ export function loadTrustRoots(options: TrustRootOptions): HeldTrustRoots {
 /** Versions after the first stand beside it, a file each, as `anchorctl root submit` and `root fetch` write them. */
 const LATER_DOCUMENT = /^trust-root-([1-9][0-9]{0,9})\.txt$/u;
 
-/** The trust roots of a folder, oldest first. */
+/** The trust roots of a folder, oldest first. The first one is named even if it is not there: who reads it says so. */
 export function trustRootFilesIn(folder: string): readonly string[] {
-  const versions = readdirSync(folder).flatMap((name) => {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const versions = names.flatMap((name) => {
     const [, version] = LATER_DOCUMENT.exec(name) ?? [];
     return version === undefined ? [] : [Number(version)];
   });

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ProofError, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import type {
@@ -9,7 +8,7 @@ import type {
   TrustRootChain,
 } from "@event-anchoring/protocol";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
-import { loadTrustRoots } from "../files/trust-roots.ts";
+import { loadTrustRoots, trustRootFilesIn } from "../files/trust-roots.ts";
 import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
 
 /** @throws CliError `invalid` for anything but a receipt in JSON */
@@ -22,7 +21,7 @@ export function parseStated(value: unknown): StatedReceipt {
   }
 }
 
-/** Where trust roots are found: those that were given, else that of the cluster folder. */
+/** Where trust roots are found: those that were given, else those of the cluster folder. */
 export interface TrustOptions {
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
@@ -42,7 +41,7 @@ export function isProved(checked: CheckedReceipt | null): boolean {
 
 /** The trust roots to judge by; null if there are none: a remote service, and none given. */
 export function heldTrustRootsOf(options: TrustOptions): HeldTrustRoots | null {
-  const nearby = options.clusterFolder === null ? [] : [join(options.clusterFolder, "trust-root.txt")];
+  const nearby = options.clusterFolder === null ? [] : trustRootFilesIn(options.clusterFolder);
   const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
   if (paths.length === 0) return null;
   return loadTrustRoots({ paths, pin: options.pin, workingDir: options.workingDir });

@@ -59,6 +59,8 @@ export interface Question {
   readonly body?: JsonBody;
   /** How long one node has; for questions that take a server longer than others. */
   readonly tryTimeoutMs?: number;
+  /** Seconds that the service may wait for receipts that enough witnesses have cosigned. Absent: it does not wait. */
+  readonly witnessedWithinS?: number;
 }
 
 export interface ServiceOptions {
@@ -93,10 +95,12 @@ export class Service {
 
   /** Any lasting answer. @throws CliError `unavailable` with the newest reason when no node has answered in time */
   async ask(question: Question): Promise<Answer> {
-    const { tryTimeoutMs: timeoutMs, ...request } = question;
+    const { tryTimeoutMs, witnessedWithinS: wait = 0, ...request } = question;
+    const prefer = wait === 0 ? {} : { wait, witnessed: true };
+    const timeoutMs = tryTimeoutMs === undefined ? undefined : tryTimeoutMs + wait * 1000;
     const isAnswer = (status: number): boolean => !isPassing(status);
     const asked = { ...request, isWrite: false, isRepeatable: true, isAnswer };
-    return answerOf(await this.call((client) => client.request(asked, { timeoutMs })));
+    return answerOf(await this.call((client) => client.request(asked, { timeoutMs, ...prefer })));
   }
 
   /** What a reader makes of the answer. @throws CliError `unavailable`; `refused` for any status but 200 */

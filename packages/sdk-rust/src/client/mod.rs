@@ -39,6 +39,7 @@ use crate::bytes::to_hex;
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
 use crate::trust_root_chain::TrustRootChain;
+use options::check_prefer;
 use refusal::{conclude, parse_answer, refusal, unanswered, unreadable};
 use retry::{with_retries, Failed, Repeat};
 
@@ -120,7 +121,7 @@ impl Client {
         ClientBuilder::new()
     }
 
-    /// The same client with another preference for its writes.
+    /// The same client with another preference for its writes, and for the anchors and receipts that it reads.
     #[must_use]
     pub fn with_prefer(&self, prefer: Prefer) -> Self {
         Self { shared: Arc::clone(&self.shared), prefer }
@@ -148,6 +149,14 @@ impl Client {
             key: KeyUse::Needed,
             accept: "application/json",
         }
+    }
+
+    /// A read of what has a receipt. It waits for it, whatever writes do.
+    fn get_with_receipt(&self, target: impl Into<String>) -> Result<Call> {
+        check_prefer(self.prefer)?;
+        let prefer = Prefer { respond_async: false, ..self.prefer };
+        let timeout = self.shared.timeouts.read.max(prefer.timeout());
+        Ok(Call { timeout, prefer: prefer.header(), ..self.get(target) })
     }
 
     /// A request that changes nothing, in spite of its body.

@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 use crate::input::{ClientEventId, SemanticAnchor};
 
-/// How a write is to be answered (RFC 7240).
+/// How a write, or the question for an anchor or its receipt, is to be answered (RFC 7240).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prefer {
     /// Seconds that the answer may take, 1 to 30.
     pub wait_s: Option<u8>,
-    /// Answer as soon as the record is committed; the receipt is asked for later.
+    /// Answer a write as soon as the record is committed; the receipt is asked for later.
     pub respond_async: bool,
     /// Wait, within that time, for a receipt that enough witnesses have cosigned. If none comes the receipt is of a head
     /// that is certified: [`verify_receipt`](crate::verify_receipt) says which it is, and `require_witnessed` refuses the

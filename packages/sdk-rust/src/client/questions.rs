@@ -32,7 +32,8 @@ impl Client {
         Error: From<H::Error>,
     {
         let anchor_id = read_id(anchor_id)?;
-        let answer: AnchorAnswer = self.call(&self.get(format!("/v1/event-anchors/{anchor_id}"))).await?;
+        let call = self.get_with_receipt(format!("/v1/event-anchors/{anchor_id}"))?;
+        let answer: AnchorAnswer = self.call(&call).await?;
         hold_id(&answer.anchor, &anchor_id)?;
         self.check_beside(&answer.anchor, answer.receipt.as_ref()).await?;
         Ok(answer)
@@ -49,7 +50,8 @@ impl Client {
         Error: From<H::Error>,
     {
         let anchor_id = read_id(anchor_id)?;
-        let receipt: Receipt = self.call(&self.get(format!("/v1/event-anchors/{anchor_id}/receipt"))).await?;
+        let call = self.get_with_receipt(format!("/v1/event-anchors/{anchor_id}/receipt"))?;
+        let receipt: Receipt = self.call(&call).await?;
         self.check_receipt(&receipt, &anchor_id).await?;
         Ok(receipt)
     }

@@ -12,6 +12,7 @@ from .._decode import decode
 from .._exchange import Operation, Session
 from .._held import hold_id, hold_origin, hold_receipt
 from .._inputs import Bytes32
+from .._options import Wait
 from ..errors import UnexpectedAnswer, VerificationError
 from ..merkle import is_consistent
 from ..proof import Receipt
@@ -19,10 +20,11 @@ from ..receipt import read_noted_checkpoint
 from ..tiles import entries_path, read_entries, read_tile, tile_path
 
 
-def get_anchor(session: Session, anchor_id: Bytes32) -> Operation[models.FoundAnchor]:
+def get_anchor(session: Session, anchor_id: Bytes32, wait: Optional[Wait] = None) -> Operation[models.FoundAnchor]:
     """GET /v1/event-anchors/{anchor_id}."""
     own = inputs.bytes32("anchor_id", anchor_id)
-    found = yield from get(session, models.FoundAnchor, f"/v1/event-anchors/{own.hex()}")
+    call = make_call(session, "GET", f"/v1/event-anchors/{own.hex()}", wait=wait)
+    found = yield from ask(session, call, lambda body: decode(models.FoundAnchor, body))
     hold_id(found.anchor, own)
     yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
     return found
@@ -33,10 +35,10 @@ class _ReceiptAnswer:
     receipt: Receipt
 
 
-def get_receipt(session: Session, anchor_id: Bytes32) -> Operation[Receipt]:
+def get_receipt(session: Session, anchor_id: Bytes32, wait: Optional[Wait] = None) -> Operation[Receipt]:
     """GET /v1/event-anchors/{anchor_id}/receipt."""
     own = inputs.bytes32("anchor_id", anchor_id)
-    call = make_call(session, "GET", f"/v1/event-anchors/{own.hex()}/receipt")
+    call = make_call(session, "GET", f"/v1/event-anchors/{own.hex()}/receipt", wait=wait)
     wrapped = yield from ask(session, call, lambda body: decode(_ReceiptAnswer, {"receipt": body}))
     yield from hold_receipt(session, own.hex(), wrapped.receipt)
     return wrapped.receipt

@@ -8,6 +8,7 @@ from .. import models
 from .._following import SILENCE_S_MAX, FollowedHead, follow_heads
 from .._inputs import Bytes32
 from .._operations import reading
+from .._options import Wait
 from ..monitor import Head
 from ..proof import Receipt
 from ..tiles import TILE_WIDTH
@@ -17,13 +18,23 @@ from .base import ClientBase
 class ReadingCalls(ClientBase):
     """What is recorded."""
 
-    def get_anchor(self, anchor_id: Bytes32) -> models.FoundAnchor:
-        """One anchor of any kind, with a receipt of now."""
-        return self._run(reading.get_anchor(self._session, anchor_id))
+    def get_anchor(self, anchor_id: Bytes32, *, wait: Optional[Wait] = None) -> models.FoundAnchor:
+        """One anchor of any kind, with a receipt of now.
 
-    def get_receipt(self, anchor_id: Bytes32) -> Receipt:
-        """A receipt under the newest certificate; `receipt.text()` is what belongs into a file `*.tlog-proof`."""
-        return self._run(reading.get_receipt(self._session, anchor_id))
+        Args:
+            anchor_id: its id.
+            wait: how long it may take, and whether witnesses are waited for.
+        """
+        return self._run(reading.get_anchor(self._session, anchor_id, wait))
+
+    def get_receipt(self, anchor_id: Bytes32, *, wait: Optional[Wait] = None) -> Receipt:
+        """A receipt under the newest certificate; `receipt.text()` is what belongs into a file `*.tlog-proof`.
+
+        Args:
+            anchor_id: of what it is a receipt.
+            wait: how long it may take, and whether witnesses are waited for.
+        """
+        return self._run(reading.get_receipt(self._session, anchor_id, wait))
 
     def latest(
         self,
