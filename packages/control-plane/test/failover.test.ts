@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import { Failover } from "../src/session/failover.ts";
+import { Failover, turnAfter } from "../src/session/failover.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
 
 let clock: StepClock;
@@ -7,6 +7,7 @@ let leader: string | null;
 let isCaughtUp: boolean;
 let wouldRefuse: boolean;
 let campaigns: number;
+let turn: number;
 let failover: Failover;
 
 beforeEach(() => {
@@ -15,9 +16,11 @@ beforeEach(() => {
   isCaughtUp = true;
   wouldRefuse = false;
   campaigns = 0;
+  turn = 0;
   failover = new Failover({
     environment: { clock, random: { fill: (bytes) => bytes.fill(128) }, logger: quietLogger },
     leader: () => leader,
+    turnAfter: () => turn,
     isCaughtUp: () => isCaughtUp,
     wouldRefuse: () => wouldRefuse,
     forgetLeader: () => (leader = null),
@@ -40,9 +43,42 @@ test("a leader whose port refuses is left at once", () => {
   expect(leader).toBe("b");
   failover.onPeerGone("b");
   expect(leader).toBeNull();
-  clock.advance(150);
+  clock.advance(0);
   expect(campaigns).toBe(1);
   expect(failover.isShunned("b")).toBe(false);
+});
+
+test("a node whose turn is later does not campaign if a leader is elected by then", () => {
+  turn = 1;
+  failover.onPeerGone("b");
+  clock.advance(119);
+  expect(campaigns).toBe(0);
+  leader = "c";
+  failover.onElected();
+  clock.advance(10_000);
+  expect(campaigns).toBe(0);
+});
+
+test("a node campaigns again when half a second later there is no leader, three times in all", () => {
+  failover.onPeerGone("b");
+  clock.advance(0);
+  expect(campaigns).toBe(1);
+  clock.advance(499);
+  expect(campaigns).toBe(1);
+  clock.advance(1);
+  expect(campaigns).toBe(2);
+  clock.advance(10_000);
+  expect(campaigns).toBe(3);
+});
+
+test.each([
+  [1n, [0, 1, 2]],
+  [5n, [1, 2, 0]],
+  [7n, [0, 1, 2]],
+])("after leader %s each of the others has a turn of its own", (leaderId, turns) => {
+  const voters = [7n, 1n, 5n, 3n];
+  const others = [1n, 3n, 5n, 7n].filter((voter) => voter !== leaderId);
+  expect(others.map((voter) => turnAfter(leaderId, voter, voters))).toEqual(turns);
 });
 
 test("a leader under whom nothing forwarded is decided for five seconds is left, and not followed for a while", () => {
@@ -51,11 +87,12 @@ test("a leader under whom nothing forwarded is decided for five seconds is left,
   expect(leader).toBe("b");
   clock.advance(1);
   expect([leader, failover.isShunned("b"), failover.isShunned("c")]).toEqual([null, true, false]);
+  clock.advance(0);
+  expect(campaigns).toBe(1);
   clock.advance(9999);
   expect(failover.isShunned("b")).toBe(true);
   clock.advance(1);
   expect(failover.isShunned("b")).toBe(false);
-  expect(campaigns).toBe(1);
 });
 
 test("the pause grows each time", () => {

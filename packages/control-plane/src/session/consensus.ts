@@ -12,7 +12,7 @@ import type { SentGroup } from "../proposals/proposals.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import type { BasicStatus, ConfChange, ConfState, InboundMessage, RaftId, RaftIndex, SoftState } from "raft-ts";
-import { Failover } from "./failover.ts";
+import { Failover, turnAfter } from "./failover.ts";
 import type { Life } from "./how-a-life-ends.ts";
 import type { SessionOptions } from "./session-options.ts";
 
@@ -87,6 +87,10 @@ export class Consensus {
     this.failover = new Failover({
       environment,
       leader: () => this.leaderNodeId(),
+      turnAfter: (nodeId) => {
+        const leader = parts.members.raftIdOf(nodeId) ?? 0n;
+        return turnAfter(leader, parts.members.raftIdOf(identity.nodeId) ?? 0n, parts.confState().voters);
+      },
       isCaughtUp: () => this.status().commit === state.appliedIndex,
       wouldRefuse: parts.wouldRefuse,
       forgetLeader: () => this.#driver.forgetLeader(),

@@ -1,7 +1,12 @@
 import type { Environment, Timer } from "../ports/environment.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
+import type { RaftId } from "raft-ts";
 
-const RANDOM_DELAY_MAX_MS = 150;
+/** Longer than an election takes on a busy machine: a later turn finds a leader, and does not split the votes. */
+const TURN_MS = 120;
+/** Without a leader by then, a node campaigns again; Raft's own timeout is 1 to 2 s. A random part keeps two apart. */
+const AGAIN_MS = { least: 400, random: 200 } as const;
+const CAMPAIGNS_MAX = 3;
 /** A leader under which no forwarded write is decided for this long is abandoned. */
 const PATIENCE_MS = 5000;
 /** A write that was forwarded last may take this long, even if patience ends meanwhile. */
@@ -16,6 +21,8 @@ const PAUSE_MAX_MS = 320_000;
 export interface FailoverOptions {
   readonly environment: Pick<Environment, "clock" | "random" | "logger">;
   readonly leader: () => string | null;
+  /** How many other voters are to campaign before this node when that leader is left. Differs on each of them. */
+  readonly turnAfter: (leader: string) => number;
   /** Everything known to be committed is applied here, so a decided write would have been seen. */
   readonly isCaughtUp: () => boolean;
   /** Whether this node, if it led, would refuse all of these now. */
@@ -45,8 +52,8 @@ interface Shunned {
  * A leader whose connections are closed and whose port refuses is dead, not slow: waiting would only cost time. One
  * that stays leader and accepts no writes is broken, or lies: it is not followed for a while. A refusal answers for a
  * write only if this node would refuse it as well, by its own ledger, certificates and clock. In either case the
- * follower forgets the leader, waits a random moment so that two rarely collide, and campaigns with PreVote, which does
- * no harm if the follower is wrong.
+ * follower forgets the leader, waits for its turn, so that two do not split the votes, and campaigns with PreVote: this
+ * does no harm if the follower is wrong.
  */
 export class Failover {
   readonly #options: FailoverOptions;
@@ -61,12 +68,14 @@ export class Failover {
 
   /** The peer's connections are closed and reconnects were refused for a while. */
   onPeerGone(nodeId: string): void {
-    if (this.#options.leader() === nodeId && this.#campaign === null) this.#leave();
+    if (this.#options.leader() === nodeId && this.#campaign === null) this.#leave(nodeId);
   }
 
   /** A leader is elected, perhaps the same again: what became of writes before that says nothing about its office. */
   onElected(): void {
     this.#wait = null;
+    this.#campaign?.cancel();
+    this.#campaign = null;
   }
 
   /** Writes of this node's clients were forwarded to the leader. */
@@ -120,25 +129,45 @@ export class Failover {
     const pauseMs = Math.min(before * 2, PAUSE_MAX_MS);
     this.#shunned.set(wait.leader, { untilMs: this.#nowMs() + pauseMs, pauseMs });
     environment.logger.error("leader_abandoned", { leader: wait.leader, writes: wait.unanswered, pauseMs });
-    this.#leave();
+    this.#leave(wait.leader);
   }
 
-  #leave(): void {
-    const { environment, forgetLeader, leader, campaign } = this.#options;
+  #leave(lost: string): void {
+    const { forgetLeader, turnAfter } = this.#options;
     forgetLeader();
-    const draw = new Uint8Array(1);
-    environment.random.fill(draw);
-    const delayMs = ((draw[0] ?? 0) / 256) * RANDOM_DELAY_MAX_MS;
+    this.#campaignIn(turnAfter(lost) * TURN_MS, CAMPAIGNS_MAX);
+  }
+
+  #campaignIn(delayMs: number, times: number): void {
+    const { environment, leader, campaign } = this.#options;
     this.#campaign?.cancel();
     this.#campaign = environment.clock.startTimer(delayMs, () => {
       this.#campaign = null;
-      if (leader() === null) campaign();
+      if (leader() !== null) return;
+      campaign();
+      if (times > 1 && leader() === null) this.#campaignIn(this.#againMs(), times - 1);
     });
+  }
+
+  #againMs(): number {
+    const draw = new Uint8Array(1);
+    this.#options.environment.random.fill(draw);
+    return AGAIN_MS.least + ((draw[0] ?? 0) / 256) * AGAIN_MS.random;
   }
 
   #nowMs(): number {
     return this.#options.environment.clock.monotonicMs();
   }
+}
+
+/**
+ * How many voters come before this node once that leader is left: in ascending order from the leader's id on, the
+ * smallest id after the greatest. Each voter has a turn of its own.
+ */
+export function turnAfter(leader: RaftId, self: RaftId, voters: readonly RaftId[]): number {
+  const others = voters.filter((voter) => voter !== leader).sort((left, right) => (left < right ? -1 : 1));
+  const inOrder = [...others.filter((voter) => voter > leader), ...others.filter((voter) => voter < leader)];
+  return Math.max(0, inOrder.indexOf(self));
 }
 
 /**
