@@ -4,6 +4,7 @@ import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
 import { eventListSchema } from "./answers.ts";
 import { LIMITS } from "./limits.ts";
 import { problemSchema } from "./problem-schema.ts";
+import { proofMember } from "./proof-answers.ts";
 import { count, hex32, openWord, recordState, rfc3339, timeMsOr } from "./wire.ts";
 
 /** `sequence` is null for a time before the first leaf. */
@@ -58,6 +59,7 @@ const verification = {
   checks: z.array(checkJson),
   anchor: anchorSchema,
   receipt: receiptSchema,
+  ...proofMember,
 };
 
 export const verifiedSchema = z.strictObject(verification).meta({ id: "Verified" });
@@ -303,6 +305,7 @@ export const traceSchema = z
     eea: eeaJson,
     as_of: asOfJson,
     receipt: receiptSchema,
+    ...proofMember,
   })
   .meta({ id: "Trace" });
 

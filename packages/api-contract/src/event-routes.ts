@@ -20,11 +20,12 @@ import {
   emptyBodySchema,
   latestQuerySchema,
   listQuerySchema,
+  proofQuerySchema,
   traceQuerySchema,
   verifyBatchSchema,
   verifyEventSchema,
 } from "./requests.ts";
-import { READ_PROBLEMS, VERIFY_PROBLEMS, WRITE_PROBLEMS, WRITING, route } from "./route.ts";
+import { PROOF_PROBLEMS, READ_PROBLEMS, VERIFY_PROBLEMS, WRITE_PROBLEMS, WRITING, route } from "./route.ts";
 
 const CREATE_EVENT_PROBLEMS: readonly ProblemCode[] = [
   ...WRITE_PROBLEMS,
@@ -98,11 +99,14 @@ export const EVENT_READS = [
     path: "/v1/event-anchors:verify",
     tag: "events",
     summary: "Verify anchor integrity and depth",
-    description: "Checks an anchor of any kind. Each check has its own result; `valid` sums up those that decide.",
+    description:
+      "Checks an anchor of any kind. Each check has its own result; `valid` sums up those that decide. With " +
+      "`proof=true` the answer carries what proves the anchor offline, and what a trace says of it.",
     scopes: ["read"],
+    querySchema: proofQuerySchema,
     bodySchema: verifyEventSchema,
     answers: { 200: verifiedSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "origin_lost"],
+    problems: [...VERIFY_PROBLEMS, ...PROOF_PROBLEMS, "anchor_not_found", "origin_lost"],
   }),
   route({
     id: "verifyEventAnchors",
@@ -201,11 +205,11 @@ export const EVENT_READS = [
     description:
       "From an event back to who acted, who delegated and within what bounds: judged at the event's own " +
       "position, and as of now or of `as_of`. Authority is recorded, not required, so a trace may say that " +
-      "there was none.",
+      "there was none. With `proof=true` the answer carries what proves its verdicts offline.",
     scopes: ["read"],
     pathSchema: anchorPathSchema,
     querySchema: traceQuerySchema,
     answers: { 200: traceSchema },
-    problems: [...READ_PROBLEMS, "as_of_future", "anchor_not_found", "origin_lost"],
+    problems: [...READ_PROBLEMS, ...PROOF_PROBLEMS, "as_of_future", "anchor_not_found", "origin_lost"],
   }),
 ] as const;

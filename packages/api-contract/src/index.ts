@@ -51,6 +51,7 @@ export type {
   VerifiedClaimAnswer,
   VerifiedGrantAnswer,
 } from "./authority-answers.ts";
+export type { ProofAnswer } from "./proof-answers.ts";
 export { healthSchema, limitsSchema, openApiSchema, readySchema, trustRootSchema } from "./node-answers.ts";
 export type { HealthAnswer, ReadyAnswer, TrustRootAnswer } from "./node-answers.ts";
 export { EXTENDED_PROBLEMS, problemSchema } from "./problem-schema.ts";
@@ -102,6 +103,7 @@ export {
   emptyQuerySchema,
   latestQuerySchema,
   listQuerySchema,
+  proofQuerySchema,
   traceQuerySchema,
   verifyBatchSchema,
   verifyEventSchema,

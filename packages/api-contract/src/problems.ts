@@ -161,6 +161,12 @@ const LOOKUP_PROBLEMS = {
       "The anchor is one of the last of an origin that was given up, in a restore or by the root keys. It " +
       "stays `committed` for good.",
   },
+  proof_too_large: {
+    status: 409,
+    title: "Too many hops for a proof",
+    detail: "The delegation has more hops than a proof holds. `anchorctl bundle` proves it by the leaves of the log.",
+    when: "A proof is asked for, and the delegation has more than `trace_delegation_max` hops.",
+  },
   from_size_ahead: {
     status: 409,
     title: "Size beyond the certified tree",
@@ -319,6 +325,13 @@ const UNAVAILABLE_PROBLEMS = {
     title: "Certification stalled",
     detail: "Too few nodes co-sign at the moment.",
     when: "Committed leaves wait too long for certification: new ones are refused, or a read cannot be certified.",
+  },
+  state_not_signed: {
+    status: 503,
+    title: "State not signed",
+    detail:
+      "No quorum has signed the state in time, so there is no proof. The verdict alone can be had without proof=true.",
+    when: "A proof is asked for, and too few nodes sign the state in time, or too many proofs are waited for.",
   },
   origin_contradicted: {
     status: 503,

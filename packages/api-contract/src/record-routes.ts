@@ -12,8 +12,8 @@ import {
   verifyClaimSchema,
   verifyGrantSchema,
 } from "./record-requests.ts";
-import { anchorPathSchema } from "./requests.ts";
-import { READ_PROBLEMS, VERIFY_PROBLEMS, WRITE_PROBLEMS, WRITING, route } from "./route.ts";
+import { anchorPathSchema, proofQuerySchema } from "./requests.ts";
+import { PROOF_PROBLEMS, READ_PROBLEMS, VERIFY_PROBLEMS, WRITE_PROBLEMS, WRITING, route } from "./route.ts";
 
 const REVOKE_PROBLEMS: readonly ProblemCode[] = [
   ...WRITE_PROBLEMS,
@@ -26,6 +26,8 @@ const REVOKE_PROBLEMS: readonly ProblemCode[] = [
   "origin_closed",
   "issued_in_future",
 ];
+
+const WITH_PROOF = "With `proof=true` the answer carries what proves offline whether the record was in force.";
 
 const HISTORY_PAGES =
   "Items ascend by `sequence`; a page may have fewer than `limit`, and the last one has `next_cursor: null`. " +
@@ -76,11 +78,12 @@ export const CLAIM_ROUTES = [
     path: "/v1/claim-anchors:verify",
     tag: "claims",
     summary: "Verify nested signatures, anchor validity and revocation state",
-    description: "Now, or as of any earlier position.",
+    description: `Now, or as of any earlier position. ${WITH_PROOF}`,
     scopes: ["read"],
+    querySchema: proofQuerySchema,
     bodySchema: verifyClaimSchema,
     answers: { 200: verifiedClaimSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
+    problems: [...VERIFY_PROBLEMS, ...PROOF_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
   }),
   route({
     ...WRITING,
@@ -155,11 +158,12 @@ export const GRANT_ROUTES = [
     path: "/v1/grant-anchors:verify",
     tag: "grants",
     summary: "Verify nested signatures, delegation-chain integrity and linked ClaimAnchor validity",
-    description: "Now, or as of any earlier position, up to the root of the delegation.",
+    description: `Now, or as of any earlier position, up to the root of the delegation. ${WITH_PROOF}`,
     scopes: ["read"],
+    querySchema: proofQuerySchema,
     bodySchema: verifyGrantSchema,
     answers: { 200: verifiedGrantSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
+    problems: [...VERIFY_PROBLEMS, ...PROOF_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
   }),
   route({
     ...WRITING,

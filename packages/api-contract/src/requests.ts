@@ -324,7 +324,24 @@ export const listQuerySchema = z
     return { filter, cursor: query.cursor, limit: query.limit ?? LIMITS.listItemsDefault };
   });
 
-export interface TraceQuery {
+export interface ProofQuery {
+  /** Whether the answer is to carry a proof of its verdicts. */
+  readonly wantsProof: boolean;
+}
+
+const proofField = z
+  .enum(["true", "false"])
+  .optional()
+  .describe(
+    "true: the answer has `proof`, which proves its verdicts offline, and is as of a state that a quorum signs for " +
+      "it: up to two seconds later. Absent, or false: none.",
+  );
+
+export const proofQuerySchema = z
+  .strictObject({ proof: proofField })
+  .transform(({ proof }): ProofQuery => ({ wantsProof: proof === "true" }));
+
+export interface TraceQuery extends ProofQuery {
   readonly asOf: AsOf | null;
   readonly trustedRoots: readonly AnchorId[] | null;
   /** Depth below which the page of parents starts; null = from the anchor's own parent. */
@@ -343,14 +360,21 @@ export const traceQuerySchema = z
     limit: optionalIntegerQueryField(1, LIMITS.traceParentsMax).describe(
       `Parents of a page. Absent: ${LIMITS.traceParentsDefault}.`,
     ),
+    proof: proofField,
   })
-  .transform((query): TraceQuery => ({
-    asOf: query.delegation_cursor?.asOf ?? query.as_of,
-    trustedRoots: query.trusted_roots,
-    cursor: query.cursor,
-    hopsBefore: query.delegation_cursor?.hopsBefore ?? 0,
-    limit: query.limit ?? LIMITS.traceParentsDefault,
-  }));
+  .transform((query, context): TraceQuery => {
+    const wantsProof = query.proof === "true";
+    if (wantsProof && query.delegation_cursor !== null)
+      context.addIssue({ code: "custom", message: "a proof comes with the first page of hops", path: ["proof"] });
+    return {
+      asOf: query.delegation_cursor?.asOf ?? query.as_of,
+      trustedRoots: query.trusted_roots,
+      cursor: query.cursor,
+      hopsBefore: query.delegation_cursor?.hopsBefore ?? 0,
+      limit: query.limit ?? LIMITS.traceParentsDefault,
+      wantsProof,
+    };
+  });
 
 export const emptyQuerySchema = z.strictObject({});
 

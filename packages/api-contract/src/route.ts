@@ -85,6 +85,8 @@ export const WRITE_PROBLEMS: readonly ProblemCode[] = [
   "storage_full",
 ];
 export const VERIFY_PROBLEMS: readonly ProblemCode[] = [...READ_PROBLEMS, ...BODY_PROBLEMS, "as_of_future"];
+/** What a route can answer besides, if a proof is asked for. */
+export const PROOF_PROBLEMS: readonly ProblemCode[] = ["proof_too_large", "state_not_signed"];
 
 interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summary" | "description" | "answers"> {
   readonly scopes?: Route["scopes"];

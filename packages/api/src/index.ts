@@ -11,6 +11,8 @@ export { ControlPlaneClient } from "./control-plane/control-plane-client.ts";
 export type { AccessLog } from "./http/exchange.ts";
 export { makeCostlyRead } from "./costly-reads/costly-reads.ts";
 export type { CostlyRead } from "./costly-reads/costly-reads.ts";
+export { ProofLane } from "./costly-reads/proof-lane.ts";
+export type { SignedState } from "./control-plane/hold-state.ts";
 export { KeyTable } from "./access/key-table.ts";
 export { createMetricsServer } from "./http/metrics-server.ts";
 export { NodeProbe } from "./routes/node-probe.ts";

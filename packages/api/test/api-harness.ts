@@ -28,6 +28,8 @@ import {
   RateLimiter,
   TrustRootReader,
   ListenerTls,
+  ProofLane,
+  RefusedError,
   createApiServer,
   createApp,
   createMetricsServer,
@@ -217,6 +219,12 @@ function appOver(doubles: AppDoubles): { readonly app: ReturnType<typeof createA
   const app = createApp({
     ...reading,
     makeCostlyRead: (read) => makeCostlyRead(read, reading),
+    // Proofs take real tables: process.test.ts.
+    proofs: new ProofLane({
+      hold: () => Promise.reject(new RefusedError("state_not_signed", "there is no quorum")),
+      clock,
+      onHold: (outcome) => metrics.stateHeld(outcome),
+    }),
     metrics,
     logger,
     tracer,

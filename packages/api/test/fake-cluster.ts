@@ -10,6 +10,8 @@ import {
   equalBytes,
   formatCheckpoint,
   formatNote,
+  formatStateHead,
+  formatStateHeadNote,
   formatTrustRootText,
   logKeySeed,
   makeVkey,
@@ -19,10 +21,12 @@ import {
   originFingerprintOf,
   parseSignedTrustRoot,
   rootKeyName,
+  stateHeadLine,
+  stateHeadMessage,
   trustRootMessage,
   trustRootSignatureLine,
 } from "@event-anchoring/protocol";
-import type { OriginFingerprint, OriginStatus, SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
+import type { OriginFingerprint, OriginStatus, SignedTrustRoot, StateHead, TrustRoot } from "@event-anchoring/protocol";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 
@@ -137,6 +141,16 @@ export class FakeCluster {
     const next = this.#sign({ ...newest.trustRoot, ...changes });
     this.#trustRoots.push(next);
     return next;
+  }
+
+  /** The whole signed note over a state, with the lines of two nodes. */
+  stateNote(head: StateHead): string {
+    const message = stateHeadMessage(formatStateHead(head));
+    const lines = this.#nodes.slice(0, 2).map(({ nodeId, cosigner: { publicKey, sign } }) => {
+      const signature = sign(message);
+      return stateHeadLine({ name: cosignerName(CLUSTER_NAME, nodeId), publicKey, signature }, sha256);
+    });
+    return formatStateHeadNote(head, lines);
   }
 
   /** The whole signed note over one origin's tree. */

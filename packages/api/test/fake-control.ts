@@ -10,6 +10,7 @@ import {
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
 import { decodeCommand } from "@event-anchoring/ledger";
+import { StateHold } from "@event-anchoring/store";
 import type { LedgerStore } from "@event-anchoring/store";
 import type { FakeNode } from "./fake-node.ts";
 
@@ -19,17 +20,25 @@ export class FakeControl {
   readonly #sockets = new Set<Socket>();
   readonly server: Server;
   #applied = 0;
+  #stateRoot: Uint8Array | null = null;
+  readonly #databaseUrl: string;
+  /** Whether a quorum signs states. */
+  isSigning = true;
+  /** States that were asked for, and those that are held. */
+  holds = 0;
+  held = 0;
 
-  constructor(path: string, node: FakeNode, store: LedgerStore) {
+  constructor(path: string, node: FakeNode, { store, databaseUrl }: { store: LedgerStore; databaseUrl: string }) {
     this.#node = node;
     this.#store = store;
+    this.#databaseUrl = databaseUrl;
     this.server = createServer((socket) => this.#accept(socket)).listen(path);
   }
 
   /** Every decision of the fake node, into real tables. */
   async applyDecisions(): Promise<void> {
     for (const decision of this.#node.decisions.slice(this.#applied)) {
-      await this.#store.apply({ decision, confState: null });
+      this.#stateRoot = (await this.#store.apply({ decision, confState: null })).stateRoot;
       this.#applied += 1;
     }
   }
@@ -48,14 +57,34 @@ export class FakeControl {
     socket.on("data", (chunk: Buffer) => {
       for (const body of splitter.push(chunk)) {
         turn = turn.then(async () => {
-          const response = await this.#answerTo(decodeLocalRequest(body));
+          const response = await this.#answerTo(decodeLocalRequest(body), socket);
           socket.write(joinFrames(writer.bodiesOf(response)));
         });
       }
     });
   }
 
-  async #answerTo(request: LocalRequest): Promise<LocalResponse> {
+  /** After an entry of its own, until the asker has gone. */
+  async #hold(requestId: number, socket: Socket): Promise<LocalResponse> {
+    this.holds += 1;
+    if (!this.isSigning) {
+      const detail = "node-a alone signed the state in time";
+      return { type: "refused", requestId, code: "unavailable", detail, retryAfterMs: 5000 };
+    }
+    this.#node.apply([{ kind: "mark_state_point" }]);
+    await this.applyDecisions();
+    const hold = await StateHold.open(this.#databaseUrl);
+    this.held += 1;
+    socket.once("close", () => {
+      this.held -= 1;
+      void hold.release();
+    });
+    const { databaseSnapshot, raftIndex } = await hold.hold();
+    const stateHead = this.#node.signedState(this.#stateRoot ?? new Uint8Array(32));
+    return { type: "state_held", requestId, databaseSnapshot, raftIndex, stateHead };
+  }
+
+  async #answerTo(request: LocalRequest, socket: Socket): Promise<LocalResponse> {
     const { requestId } = request;
     const node = this.#node;
     switch (request.type) {
@@ -79,6 +108,8 @@ export class FakeControl {
           : await node.awaitHead(origin, afterSize, remainingMs);
         return { type: "ready_to_read", requestId, ...head };
       }
+      case "hold_state":
+        return this.#hold(requestId, socket);
       case "status":
         return { type: "status", requestId, status: await node.status() };
       case "metrics":

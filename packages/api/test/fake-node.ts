@@ -2,7 +2,14 @@
  * A control plane in memory that decides with the real ledger and certifies with real signatures, over tables that can
  * lag behind it. Each of both can be told to fail.
  */
-import { advance, decideEntry, emptyLedgerState, factsNeeded, trustRootVersionAt } from "@event-anchoring/ledger";
+import {
+  advance,
+  decideEntry,
+  emptyLedgerState,
+  factsNeeded,
+  stateHeadOf,
+  trustRootVersionAt,
+} from "@event-anchoring/ledger";
 import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState } from "@event-anchoring/ledger";
 import type {
   CallContext,
@@ -130,6 +137,14 @@ export class FakeNode implements ControlPlane {
     const [outcome] = decision.outcomes;
     if (outcome?.status !== "decided") throw new Error("the group was not decided");
     return outcome.commands;
+  }
+
+  /** The state after the newest entry, as a quorum signs it. @param stateRoot of the tables that hold it */
+  signedState(stateRoot: Uint8Array): string {
+    const members = { voters: [1n, 2n, 3n], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+    const head = stateHeadOf(this.state, { members, stateRoot });
+    if (head === null) throw new Error("there is no state yet");
+    return this.cluster.stateNote(head);
   }
 
   /** The same object as long as it is the same certificate: so it comes over the local link. */

@@ -102,7 +102,7 @@ beforeAll(async () => {
   cleanups.push(() => store.close());
   await store.load();
   makeChain();
-  const control = new FakeControl(join(folder, "control.sock"), node, store);
+  const control = new FakeControl(join(folder, "control.sock"), node, { store, databaseUrl: database.url });
   cleanups.push(() => control.close());
   await control.applyDecisions();
   writeFileSync(join(folder, "root-thk.txt"), `${bytesToHex(node.cluster.trustRoot.rootThk)}\n`);

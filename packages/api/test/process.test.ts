@@ -27,6 +27,7 @@ import type { Answer } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeControl } from "./fake-control.ts";
 import { FakeNode } from "./fake-node.ts";
+import { testBoundsOfProofs, testProofs } from "./process-proofs.ts";
 import { anchorOf, claimAbout, claimed, granted, hex, postClaim, revocationOf, signedEvent } from "./records.ts";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -118,7 +119,7 @@ beforeAll(async () => {
     requestsPerSecond: 0,
   });
   writeFileSync(join(folder, "root-thk.txt"), `${bytesToHex(node.cluster.trustRoot.rootThk)}\n`);
-  control = new FakeControl(join(folder, "control.sock"), node, store);
+  control = new FakeControl(join(folder, "control.sock"), node, { store, databaseUrl: database.url });
   cleanups.push(() => control.close());
   await once(control.server, "listening");
   await control.applyDecisions();
@@ -206,6 +207,12 @@ describe("a running process", () => {
     expect((await send("GET", path)).json.anchor).toMatchObject({ client_event_id: null, client_event_erased: true });
     const consistency = await send("GET", "/v1/event-anchors/consistency?from_size=2");
     expect(consistencySchema.parse(consistency.json).from.tree_size).toBe(2);
+  });
+
+  describe("with proof=true", () => {
+    const running = { node, control: () => control, send };
+    testProofs(running);
+    testBoundsOfProofs(running);
   });
 
   test("a batch of 1,000 is created, and verified in a handful of statements", async () => {

@@ -25,6 +25,7 @@ function readOf(search: string): CostlyRead {
     prefersWitnessed: false,
     acceptEncoding: "",
     ifNoneMatch: "",
+    state: null,
     remainingMs: 1000,
   };
 }

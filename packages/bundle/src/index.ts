@@ -1,5 +1,5 @@
 /** Evidence bundles: their format, and their verification offline. */
-export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./format/bundle.ts";
+export { BUNDLE_FORMAT, BUNDLE_LIMITS, bundleToJson, formatBundle } from "./format/bundle.ts";
 export type { Bundle } from "./format/bundle.ts";
 export { BundleError } from "./format/bundle-error.ts";
 export type { BundleJson } from "./format/strict-json.ts";
@@ -14,4 +14,5 @@ export {
   recordsOfStateBundle,
   stateValueOf,
 } from "./format/assemble-state-bundle.ts";
+export type { StateBundleSubject } from "./format/assemble-state-bundle.ts";
 export { verifyCheckpoint } from "./verify/verify-checkpoint.ts";

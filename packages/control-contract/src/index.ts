@@ -19,7 +19,8 @@ export {
   decodeLocalRequest,
   encodeLocalRequest,
 } from "./local-frames.ts";
-export type { Finality, LocalRequest } from "./local-frames.ts";
+export type { Finality, HoldPurpose, LocalRequest } from "./local-frames.ts";
+export { OneAnswer } from "./one-answer.ts";
 export { LocalResponseReader, LocalResponseWriter } from "./local-responses.ts";
 export type {
   LatestAnchor,

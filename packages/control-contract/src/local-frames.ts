@@ -18,10 +18,13 @@ import { readBoolean, readList, readOptional, writeBoolean, writeList, writeOpti
 
 /** Longest frame either way: a batch of 1,000 events answered with leaves and paths is about 2 MiB. */
 export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
-/** How long a state is kept readable for a backup: time enough to open it. */
+/** How long a state is kept readable: time enough to open it. */
 export const STATE_HELD_MS = 60_000;
 /** Requests one connection may have outstanding. Beyond it the api process answers `overloaded` itself. */
 export const LOCAL_WINDOW = 1024;
+
+/** What a state is held for. */
+export type HoldPurpose = "backup" | "proof";
 
 /** When `submitted` is answered: once the events are certified, or as soon as they are known to be committed. */
 export type Finality = "certified" | "committed";
@@ -38,8 +41,9 @@ export type Finality = "certified" | "committed";
  * - `add_checkpoint`: another log asks this node as its witness, with the body of a tlog-witness request. The control
  *   plane checks everything in it itself.
  * - `cosigned_checkpoint`: asks for the newest checkpoint of another log that this node has cosigned.
- * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
- *   database until the connection ends, STATE_HELD_MS at most.
+ * - `hold_state`: for a backup, or for proofs that the api process makes: each has places of its own. Has a quorum sign
+ *   the state after an entry, and keeps it readable in this node's database until the connection ends, STATE_HELD_MS at
+ *   most.
  */
 export type LocalRequest =
   | {
@@ -90,7 +94,12 @@ export type LocalRequest =
       /** SHA-256 of the log's origin, 32 bytes. */
       readonly originHash: Uint8Array;
     }
-  | { readonly type: "hold_state"; readonly requestId: number; readonly remainingMs: number }
+  | {
+      readonly type: "hold_state";
+      readonly requestId: number;
+      readonly remainingMs: number;
+      readonly purpose: HoldPurpose;
+    }
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
@@ -137,8 +146,11 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
       writer.bytes(request.originHash, 32);
       break;
     case "api_keys":
+      writer.u32(request.remainingMs);
+      break;
     case "hold_state":
       writer.u32(request.remainingMs);
+      writeBoolean(writer, request.purpose === "proof");
       break;
     case "status":
     case "metrics":
@@ -189,7 +201,12 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
     case REQUEST.api_keys:
       return { type: "api_keys", requestId, remainingMs: reader.u32() };
     case REQUEST.hold_state:
-      return { type: "hold_state", requestId, remainingMs: reader.u32() };
+      return {
+        type: "hold_state",
+        requestId,
+        remainingMs: reader.u32(),
+        purpose: readBoolean(reader) ? "proof" : "backup",
+      };
     case REQUEST.status:
       return { type: "status", requestId };
     case REQUEST.metrics:

@@ -256,7 +256,8 @@ export const requests: readonly LocalRequest[] = [
   { type: "status", requestId: 6 },
   { type: "metrics", requestId: 7 },
   { type: "api_keys", requestId: 9, remainingMs: 1000 },
-  { type: "hold_state", requestId: 8, remainingMs: 15_000 },
+  { type: "hold_state", requestId: 8, remainingMs: 15_000, purpose: "backup" },
+  { type: "hold_state", requestId: 9, remainingMs: 4_000, purpose: "proof" },
   { type: "add_checkpoint", requestId: 10, remainingMs: 5000, body: new Uint8Array(40).fill(0x6f) },
   { type: "cosigned_checkpoint", requestId: 11, originHash: new Uint8Array(32).fill(0x70) },
 ];

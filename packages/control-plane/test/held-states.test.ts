@@ -1,6 +1,7 @@
 /** Who may keep a signed state readable, how many at a time, and when it is let go. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { STATE_HELD_MS } from "@event-anchoring/control-contract";
+import type { HoldPurpose } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
 import { HeldStates } from "../src/local/held-states.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
@@ -36,8 +37,10 @@ beforeEach(() => {
   });
 });
 
-const hold = (gone = new AbortController().signal, remainingMs = 9000): ReturnType<HeldStates["hold"]> =>
-  states.hold({ type: "hold_state", requestId: 7, remainingMs }, gone);
+const hold = (
+  gone = new AbortController().signal,
+  { remainingMs = 9000, purpose = "backup" }: { remainingMs?: number; purpose?: HoldPurpose } = {},
+): ReturnType<HeldStates["hold"]> => states.hold({ type: "hold_state", requestId: 7, remainingMs, purpose }, gone);
 
 test("a state is held as a quorum has signed it, until the asker has gone; one line says so", async () => {
   const asker = new AbortController();
@@ -77,6 +80,18 @@ test("two are held at a time, and a third once one of them has ended", async () 
   expect(await hold()).toMatchObject({ type: "state_held" });
 });
 
+test("proofs have one place of their own: they take none from backups, and backups none from them", async () => {
+  const asker = new AbortController();
+  const forProofs = (gone?: AbortSignal) => hold(gone, { purpose: "proof" });
+  await forProofs(asker.signal);
+  expect(await forProofs()).toMatchObject({ type: "refused", code: "overloaded" });
+  for (let again = 0; again < 2; again++) expect(await hold()).toMatchObject({ type: "state_held" });
+  asker.abort();
+  await settle();
+  expect(await forProofs()).toMatchObject({ type: "state_held" });
+  expect(await hold()).toMatchObject({ type: "refused", code: "overloaded" });
+});
+
 test("what no quorum signs is refused with the reason, and nothing stays open", async () => {
   sign = () => Promise.reject(new StoreError("unavailable", "n1 alone signed the state after entry 12 in time"));
   for (let again = 0; again < 3; again++) {
@@ -89,7 +104,7 @@ test("what no quorum signs is refused with the reason, and nothing stays open", 
 });
 
 test("nobody waits for signatures for ever, whatever the asker says", async () => {
-  await hold(new AbortController().signal, 0xffff_ffff);
+  await hold(new AbortController().signal, { remainingMs: 0xffff_ffff });
   expect(asked).toEqual([{ signers: "quorum", withinMs: 30_000 }]);
 });
 

@@ -47,7 +47,7 @@ function asked(door: typeof localRequests, request: LocalRequest): Asked {
 }
 
 test("no state is held while the node does not serve", () => {
-  const request: LocalRequest = { type: "hold_state", requestId: 7, remainingMs: 1000 };
+  const request: LocalRequest = { type: "hold_state", requestId: 7, remainingMs: 1000, purpose: "backup" };
   const { answers } = asked(localRequests, request);
   expect(answers).toMatchObject([{ type: "refused", requestId: 7, code: "unavailable" }]);
 });

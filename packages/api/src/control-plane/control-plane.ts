@@ -12,8 +12,11 @@ import type {
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 
-/** Why it refused: a code of the control plane, or `halted` if it has halted and does not answer any more. */
-export type UnservedCode = RefusalCode | "halted";
+/**
+ * Why it refused: a code of the control plane; `halted` if it has halted and does not answer any more;
+ * `state_not_signed` if it has no state for a proof.
+ */
+export type UnservedCode = RefusalCode | "halted" | "state_not_signed";
 
 /**
  * The control plane did not take, or cannot answer for, a request. `detail` is for the log: it may name internals and

@@ -44,6 +44,7 @@ const dependencies: ReadDependencies = {
       }),
   },
   reads,
+  states: reads,
   trustRoots: new TrustRootReader(nodeCrypto, pinnedRootThk),
   crypto: nodeCrypto,
   clock: systemClock,

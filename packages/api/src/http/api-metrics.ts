@@ -40,6 +40,17 @@ const DATABASE_GAUGES = [
   { of: "sessionsMax", name: "anchoring_database_sessions_max", help: "Sessions that the server allows" },
 ] as const;
 
+function statesHeldIn(registry: Registry): Counter<"outcome"> {
+  const held = new Counter({
+    name: "anchoring_api_states_held_total",
+    help: "States that a quorum was asked to sign for proofs, by whether it did",
+    labelNames: ["outcome"],
+    registers: [registry],
+  });
+  for (const outcome of ["held", "refused"]) held.inc({ outcome }, 0);
+  return held;
+}
+
 /** Every metric of this process, declared once. Labels are route ids, statuses and codes: all bounded. */
 export class ApiMetrics {
   readonly #registry = new Registry();
@@ -58,6 +69,7 @@ export class ApiMetrics {
     help: "Followers that did not read what they were sent",
     registers: [this.#registry],
   });
+  readonly #statesHeld: Counter<"outcome"> = statesHeldIn(this.#registry);
   readonly #controlPlaneUp: Gauge;
   readonly #nodeStopped: Gauge<"reason" | "check">;
   readonly #stoppedReason: () => StoppedReason | null;
@@ -202,6 +214,10 @@ export class ApiMetrics {
 
   followerLeft(isVisit: boolean): void {
     this.#followers.dec({ by: isVisit ? "address" : "key" });
+  }
+
+  stateHeld(outcome: "held" | "refused"): void {
+    this.#statesHeld.inc({ outcome });
   }
 
   followerDropped(): void {

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { LIMITS, emptyQuerySchema, parsePrefer, parseQuery } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
 import { RefusedError } from "../control-plane/control-plane.ts";
-import { costlyRead, isCostly } from "../costly-reads/costly-reads.ts";
-import type { CostlyRead, CostlyRouteId, MadeRead } from "../costly-reads/costly-reads.ts";
+import { costlyRead, isCostly, isProvable, wantsProof } from "../costly-reads/costly-reads.ts";
+import type { CostlyRead, CostlyRouteId, MadeRead, ProvableRouteId } from "../costly-reads/costly-reads.ts";
+import type { ProofLane } from "../costly-reads/proof-lane.ts";
 import { Deadline, within } from "../request/deadline.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { createClaimAnchor, getClaimAnchor } from "../routes/claim-anchors.ts";
@@ -78,6 +79,8 @@ export interface AppDependencies
   readonly witness?: WitnessService | null;
   /** Makes a costly read off the event loop, where it delays no other request. */
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
+  /** Where answers with a proof wait for a state that a quorum signs. */
+  readonly proofs: Pick<ProofLane, "withState">;
 }
 
 /** A costly read gives up by itself at its deadline, unless it is computing then. */
@@ -140,8 +143,25 @@ async function madeCostly(
   { admission, makeCostlyRead }: AppDependencies,
 ): Promise<MadeAnswer> {
   const made = admission.costly(callerOf(request), () => makeCostlyRead(costlyRead(routeId, request)));
+  return madeInTime(made, request, new RefusedError("deadline_exceeded", "a costly read was not made in time"));
+}
+
+/** A costly read with a proof. It takes no place of the others: proofs are made one after the other. */
+async function madeProved(
+  routeId: ProvableRouteId,
+  request: HandlerRequest,
+  { admission, makeCostlyRead, proofs }: AppDependencies,
+): Promise<MadeAnswer> {
+  admission.assertRoom(callerOf(request));
+  const made = proofs.withState(request.deadline, (state) =>
+    makeCostlyRead(costlyRead(routeId, { ...request, state })),
+  );
+  return madeInTime(made, request, new RefusedError("state_not_signed", "a proof was not made in time"));
+}
+
+async function madeInTime(made: Promise<MadeRead>, request: HandlerRequest, late: RefusedError): Promise<MadeAnswer> {
   const read = await within(made, request.deadline.remainingMs + COSTLY_GRACE_MS, null);
-  if (read === null) throw new RefusedError("deadline_exceeded", "a costly read was not made in time");
+  if (read === null) throw late;
   for (const work of read.spent) request.spend(work);
   return read.answer;
 }
@@ -153,9 +173,12 @@ async function handled(
   dependencies: AppDependencies,
 ): Promise<MadeAnswer> {
   const own = reads === dependencies.reads ? dependencies : { ...dependencies, reads };
-  const made = isCostly(id)
-    ? await madeCostly(id, request, dependencies)
-    : madeAnswer(await run(() => HANDLERS[id](request, own)));
+  const make = async (): Promise<MadeAnswer> => {
+    if (isProvable(id) && wantsProof(id, request)) return madeProved(id, request, dependencies);
+    if (isCostly(id)) return madeCostly(id, request, dependencies);
+    return madeAnswer(await run(() => HANDLERS[id](request, own)));
+  };
+  const made = await make();
   request.spend({ answerBytes: made.body.length });
   return made;
 }
@@ -217,6 +240,7 @@ async function answer(
     prefersText: prefersText(request),
     acceptEncoding: headerText(request, "accept-encoding") ?? "",
     ifNoneMatch: headerText(request, "if-none-match") ?? "",
+    state: null,
     spend,
   };
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];

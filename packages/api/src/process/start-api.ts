@@ -11,8 +11,10 @@ import { KeyTable } from "../access/key-table.ts";
 import { PublicLog } from "../access/public-log.ts";
 import { RateLimiter } from "../access/rate-limiter.ts";
 import { ControlPlaneClient } from "../control-plane/control-plane-client.ts";
+import { holdState } from "../control-plane/hold-state.ts";
 import { StoppedNode } from "../control-plane/stopped-node.ts";
 import type { ReadingSettings } from "../costly-reads/reading-messages.ts";
+import { ProofLane } from "../costly-reads/proof-lane.ts";
 import { ReadingThread } from "../costly-reads/reading-thread.ts";
 import type { OpenLog } from "../http/account.ts";
 import { Feeds } from "../feed/feeds.ts";
@@ -171,6 +173,11 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
     admission: new Admission(),
     makeCostlyRead: (read) => readingThread.make(read),
+    proofs: new ProofLane({
+      hold: (remainingMs) => holdState(config.controlSocket, remainingMs),
+      clock: systemClock,
+      onHold: (outcome) => metrics.stateHeld(outcome),
+    }),
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     openLog: openLogOf(config, visitReads, logger),
     feeds,

@@ -6,9 +6,11 @@ import type { StoredAnchor } from "@event-anchoring/store";
 import type { Clock } from "@event-anchoring/telemetry";
 import type { Deadline } from "../request/deadline.ts";
 import { loadAnchors } from "./anchor-view.ts";
+import type { SignedState } from "../control-plane/hold-state.ts";
 import { resolveAsOf } from "./as-of.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import type { ReadSources } from "./consistent-read.ts";
+import { headOf, resolveInState } from "./state-position.ts";
 
 /** A read, the position at which it judges, and the anchors that it is about. */
 export interface JudgedRead {
@@ -19,11 +21,11 @@ export interface JudgedRead {
 }
 
 /**
- * Begins to judge anchors, in two round trips.
+ * Begins to judge anchors, in two round trips. If a proof is asked for: at a position that the signed state proves.
  * @throws ProblemError `as_of_future`; RefusedError
  */
 export async function beginJudgedRead(
-  { deadline }: { readonly deadline: Deadline },
+  { deadline, state }: { readonly deadline: Deadline; readonly state: SignedState | null },
   dependencies: ReadSources & { readonly clock: Clock },
   ids: readonly AnchorId[],
   wantedAsOf: WantedAsOf | null,
@@ -33,10 +35,11 @@ export async function beginJudgedRead(
   const read = await ConsistentRead.begin(dependencies, "all", deadline);
   const [anchors, early] = await Promise.all([
     loadAnchors(read, [...distinct.values()]),
-    resolveAsOf(read, wantedAsOf, clock),
+    state === null ? resolveAsOf(read, wantedAsOf, clock) : resolveInState(read, wantedAsOf, headOf(state)),
   ]);
   // Two statements run at once: one may see an anchor before the other sees where the ledger ends.
-  const isOvertaken = wantedAsOf === null && anchors.some(({ sequence }) => sequence > early.sequence);
+  const isOfNow = wantedAsOf === null && state === null;
+  const isOvertaken = isOfNow && anchors.some(({ sequence }) => sequence > early.sequence);
   const asOf = isOvertaken ? await resolveAsOf(read, null, clock) : early;
   return { read, asOf, anchors: new Map(anchors.map((anchor) => [bytesToHex(anchor.anchorId), anchor])) };
 }

@@ -13,7 +13,7 @@ import type { ConsistentRead } from "./consistent-read.ts";
 const LEAVES_PER_SELECT = 1_000;
 
 /** Revocations that one answer reads and shows. */
-const REVOCATIONS_MAX = 1_000;
+export const REVOCATIONS_MAX = 1_000;
 
 /** The position and kind of an anchor, as its records need them. */
 export interface AnchorPlace {
@@ -85,7 +85,8 @@ export interface LoadedEvidence {
   readonly inView: RecordsInView;
 }
 
-async function loadLeaves(read: ConsistentRead, sequences: readonly number[]): Promise<StoredAnchor[]> {
+/** The existing ones, in this order. */
+export async function loadLeaves(read: ConsistentRead, sequences: readonly number[]): Promise<StoredAnchor[]> {
   const leaves: StoredAnchor[] = [];
   for (let from = 0; from < sequences.length; from += LEAVES_PER_SELECT) {
     const page = sequences.slice(from, from + LEAVES_PER_SELECT);

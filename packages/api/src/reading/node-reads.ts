@@ -27,6 +27,15 @@ export type AnchorReads = Pick<
   | "origins"
 >;
 
+/** What is read of a state that a quorum has signed: with proofs that its head holds. */
+export type StateReads = AnchorReads & Pick<Reads, "stateProofs">;
+
+/** Where a signed state is read. */
+export interface StatesToRead {
+  /** In one transaction that sees exactly this state. @throws StoreError `unavailable`: it is held no more */
+  atState<T>(databaseSnapshot: string, work: (reads: StateReads) => Promise<T>): Promise<T>;
+}
+
 /** Tables that may not exist yet. */
 export interface OpenableReads {
   /** @throws StoreError if they do not exist yet */
@@ -41,7 +50,7 @@ const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 1000;
 
 /** The part of Reads that opens them; tests pass their own. */
-export type OpenReads = () => Promise<AnchorReads & Pick<Reads, "close" | "databaseUsage">>;
+export type OpenReads = () => Promise<AnchorReads & StatesToRead & Pick<Reads, "close" | "databaseUsage">>;
 
 function causeOf(error: StoreError): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
@@ -55,7 +64,7 @@ function causeOf(error: StoreError): string {
  * that is under way; after one that failed every call fails with its reason, and another attempt follows after a pause
  * that doubles from 50 ms to 1 s. Once open, the connection pool handles a database that goes away and comes back.
  */
-export class NodeReads implements OpenableReads {
+export class NodeReads implements OpenableReads, StatesToRead {
   readonly #open: OpenReads;
   readonly #logger: Logger;
   #reads: Awaited<ReturnType<OpenReads>> | null = null;
@@ -107,10 +116,14 @@ export class NodeReads implements OpenableReads {
     }
   }
 
-  async opened(): Promise<AnchorReads> {
+  async opened(): Promise<Awaited<ReturnType<OpenReads>>> {
     if (this.#reads === null) await this.#attempt;
     if (this.#reads === null) throw this.#failure;
     return this.#reads;
+  }
+
+  async atState<T>(databaseSnapshot: string, work: (reads: StateReads) => Promise<T>): Promise<T> {
+    return (await this.opened()).atState(databaseSnapshot, work);
   }
 
   /** null: the database cannot be asked now. */

@@ -66,6 +66,7 @@ const REFUSAL_PROBLEMS: Readonly<Record<UnservedCode, ProblemCode>> = {
   deadline_exceeded: "deadline_exceeded",
   too_large: "body_too_large",
   origin_contradicted: "origin_contradicted",
+  state_not_signed: "state_not_signed",
 };
 
 function storeProblem(error: StoreError): Problem {

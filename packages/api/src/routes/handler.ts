@@ -8,7 +8,9 @@ import type { Caller } from "../access/auth.ts";
 import type { KeyTable } from "../access/key-table.ts";
 import type { Work } from "../access/request-cost.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { SignedState } from "../control-plane/hold-state.ts";
 import type { ReadSources } from "../reading/consistent-read.ts";
+import type { StatesToRead } from "../reading/node-reads.ts";
 import type { TrustRootReader } from "../reading/trust-root-reader.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { NodeProbe } from "./node-probe.ts";
@@ -18,6 +20,8 @@ export interface ReadDependencies extends ReadSources {
   readonly trustRoots: TrustRootReader;
   readonly crypto: Crypto;
   readonly clock: Clock;
+  /** Absent: proofs are made elsewhere. */
+  readonly states?: StatesToRead;
 }
 
 /** What all handlers share. */
@@ -63,6 +67,8 @@ export interface HandlerRequest {
   /** `Accept-Encoding` and `If-None-Match` as they came; "": not there. Attacker-controlled. */
   readonly acceptEncoding: string;
   readonly ifNoneMatch: string;
+  /** For the proof that the request asks for: signed after it came. null: it asks for none. */
+  readonly state: SignedState | null;
   /** Charges the request's cost to its key, once it is known, even if the request fails. */
   readonly spend: (work: Work) => void;
 }

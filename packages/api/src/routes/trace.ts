@@ -19,7 +19,8 @@ import type {
   Trace,
   TraceInput,
 } from "@event-anchoring/records";
-import { LEAF_KIND, bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
+import type { BundleVerification } from "@event-anchoring/bundle";
+import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import { RefusedError } from "../control-plane/control-plane.ts";
@@ -32,26 +33,15 @@ import { beginJudgedRead } from "../reading/judged-read.ts";
 import type { JudgedRead } from "../reading/judged-read.ts";
 import { foundAmong, loadEvidence, loadRecords, statesAt, trustedClaims } from "../reading/load-records.ts";
 import type { AnchorPlace, LoadedEvidence } from "../reading/load-records.ts";
+import { loadFacts, placesOnTheWay, referencesOf } from "../reading/on-the-way.ts";
 import { rememberingCrypto, verifyAhead } from "../reading/verdicts.ts";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
 import { callerOf } from "./handler.ts";
 import type { ReadHandler } from "./handler.ts";
+import { proofMember } from "./proof-member.ts";
 
 /** How many grants to the root grantor are read: more than are shown, as some are not in force. */
 const CANDIDATES_MAX = 256;
-
-/** The anchors that the non-empty references name. */
-async function loadReferences(read: ConsistentRead, anchor: StoredAnchor): Promise<Map<string, AnchorFact>> {
-  const facts = new Map<string, AnchorFact>();
-  const leaf = decodeLeaf(anchor.bytes);
-  if (leaf.kind !== 1 && leaf.kind !== 6) return facts;
-  const { irisRef, scrollRef, grantRef, bondRef, yieldRef } = leaf.semanticAnchor;
-  const ids = [irisRef, scrollRef, grantRef, bondRef, yieldRef].filter((id) => !isZero(id)).map(toAnchorId);
-  if (ids.length === 0) return facts;
-  const { anchors } = await read.select((reads) => reads.anchors(ids));
-  for (const found of anchors) if (found !== null) facts.set(bytesToHex(found.anchorId), found);
-  return facts;
-}
 
 interface Parents {
   /** Directly before the anchor; null for a genesis leaf. */
@@ -77,14 +67,6 @@ async function loadParents(read: ConsistentRead, anchor: StoredAnchor, query: Tr
     reads.anchorsOfOrigin(originFingerprint, depth - 1, 1, "descending"),
   );
   return { nearest: nearest[0] ?? null, page, beforePage };
-}
-
-/** What a trace follows: the claim and the grant that an event names, or the anchor itself. */
-function placesOnTheWay(anchor: StoredAnchor, references: ReadonlyMap<string, AnchorFact>): AnchorPlace[] {
-  const leaf = decodeLeaf(anchor.bytes);
-  if (leaf.kind !== LEAF_KIND.event && leaf.kind !== LEAF_KIND.signedEvent) return [anchor];
-  const { irisRef, grantRef } = leaf.semanticAnchor;
-  return [irisRef, grantRef].flatMap((id) => references.get(bytesToHex(id)) ?? []);
 }
 
 function recordsAt(places: readonly AnchorPlace[], records: LoadedRecords): RecordsInView {
@@ -242,6 +224,15 @@ function tracedAnchor({ anchors, asOf }: JudgedRead, anchorId: AnchorId): Stored
   throw new ProblemError({ code: "anchor_not_found", detail: "The anchor is younger than as_of." });
 }
 
+function isSameVerdict(proved: BundleVerification, trace: Trace): boolean {
+  return (
+    proved.actorProven === trace.isActorProven &&
+    proved.authorisedAtAction === trace.authorisedAtAction &&
+    proved.authorisedNow === trace.authorisedNow &&
+    proved.trace?.isSuspect === trace.isSuspect
+  );
+}
+
 /** GET /v1/event-anchors/{anchor_id}/trace */
 export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
@@ -252,7 +243,7 @@ export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
   const { read, asOf, anchors } = judged;
   const anchor = tracedAnchor(judged, anchorId);
   const [references, parents, [each]] = await Promise.all([
-    loadReferences(read, anchor),
+    loadFacts(read, referencesOf(anchor)),
     loadParents(read, anchor, query),
     proveAnchors(read, [anchor], crypto.sha256),
   ]);
@@ -266,6 +257,7 @@ export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
   const show = (stored: StoredAnchor) =>
     storedAnchorToJson(stored, { finality: "certified", caller: callerOf(request), state: stateOf(stored) });
   const lowest = parents.page.at(-1)?.depth ?? 0;
+  const proof = await proofMember(request, dependencies, { anchor, asOf }, (proved) => isSameVerdict(proved, trace));
   const json: TraceAnswer = {
     anchor: show(anchor),
     ...traceJson(read, trace, { before: query.hopsBefore, asOf }),
@@ -274,6 +266,7 @@ export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
     eea,
     as_of: asOfAnswer(asOf),
     receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
+    ...proof,
   };
   request.spend({ hops: hopsOf(trace.delegation) });
   return { status: 200, json };

@@ -20,7 +20,8 @@ import type { StateOf } from "../reading/load-records.ts";
 import { rememberingCrypto, verifyAhead } from "../reading/verdicts.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { bodyTextOf, callerOf } from "./handler.ts";
-import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
+import type { HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
+import { proofMember } from "./proof-member.ts";
 
 interface VerifiedAnchor {
   readonly proved: ProvedAnchor;
@@ -131,18 +132,20 @@ function verifiedJson(
 }
 
 /** POST /v1/event-anchors:verify */
-export const verifyEventAnchor: Handler = async (request, dependencies) => {
+export const verifyEventAnchor: ReadHandler = async (request, dependencies) => {
   const { asOf: wantedAsOf, ...wanted } = parsed(parseBody(verifyEventSchema, bodyTextOf(request)));
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, [wanted], wantedAsOf);
   const [verified] = anchors;
   if (verified === undefined || verified === null) throw problemError("anchor_not_found");
   const { valid, ...rest } = verifiedJson(verified, stateOf, request);
-  const { receipt, certificate } = verified.proved;
+  const { receipt, certificate, anchor } = verified.proved;
+  const proof = await proofMember(request, dependencies, { anchor, asOf }, () => true);
   const json: VerifiedAnswer = {
     valid,
     as_of: asOfAnswer(asOf),
     ...rest,
     receipt: receiptAnswer(receipt, certificate, dependencies.crypto.sha256),
+    ...proof,
   };
   return { status: 200, json };
 };

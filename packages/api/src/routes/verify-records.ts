@@ -22,7 +22,8 @@ import type { LoadedEvidence, StateOf } from "../reading/load-records.ts";
 import { rememberingCrypto, verifyAhead } from "../reading/verdicts.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { bodyTextOf, callerOf } from "./handler.ts";
-import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
+import type { HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
+import { proofMember } from "./proof-member.ts";
 
 /** One claim or grant, with everything that its verification needs. */
 interface RecordToVerify {
@@ -109,14 +110,26 @@ function verifiedJson(
   };
 }
 
+/** The proof of what is said of the record, if it is asked for. */
+function proofOf(
+  { proved, asOf }: RecordToVerify,
+  { state }: Pick<VerifiedClaimAnswer, "state">,
+  request: HandlerRequest,
+  dependencies: ReadDependencies,
+): ReturnType<typeof proofMember> {
+  const { anchor } = proved;
+  return proofMember(request, dependencies, { anchor, asOf }, ({ standing }) => standing?.state === state);
+}
+
 /** POST /v1/claim-anchors:verify */
-export const verifyClaimAnchor: Handler = async (request, dependencies) => {
+export const verifyClaimAnchor: ReadHandler = async (request, dependencies) => {
   const { anchorId, asOf }: VerifyClaimRequest = parsed(parseBody(verifyClaimSchema, bodyTextOf(request)));
   const judged = await beginJudgedRead(request, dependencies, [anchorId], asOf);
   const target = targetOf(judged, anchorId, LEAF_KIND.claim);
   const record = await loadRecordToVerify(request, dependencies, judged, target);
   const result = verifyClaim({ ...record.anchor, ...record.evidence }, rememberingCrypto(dependencies.crypto));
-  const json: VerifiedClaimAnswer = verifiedJson(record, result, request, dependencies);
+  const verified = verifiedJson(record, result, request, dependencies);
+  const json: VerifiedClaimAnswer = { ...verified, ...(await proofOf(record, verified, request, dependencies)) };
   return { status: 200, json };
 };
 
@@ -136,11 +149,9 @@ export const verifyGrantAnchor: ReadHandler = async (request, dependencies) => {
     before: 0,
     asOf: record.asOf,
   });
-  const json: VerifiedGrantAnswer = {
-    ...verifiedJson(record, result, request, dependencies),
-    delegation,
-    delegation_omitted,
-  };
+  const verified = verifiedJson(record, result, request, dependencies);
+  const proof = await proofOf(record, verified, request, dependencies);
+  const json: VerifiedGrantAnswer = { ...verified, delegation, delegation_omitted, ...proof };
   request.spend({ hops: hopsOf(result.delegation) });
   return { status: 200, json };
 };

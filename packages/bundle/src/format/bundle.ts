@@ -94,15 +94,15 @@ function stateJson({ head, records, siblings }: BundleState) {
   };
 }
 
-/** One line of JSON and a newline. */
-export function formatBundle(bundle: Bundle): string {
+/** The members of the file, by their names in it. */
+export function bundleToJson(bundle: Bundle) {
   const { subject, asOf, trustRoots, checkpoints, leaves, ranges, state, stated } = bundle;
-  const json = {
+  return {
     format: BUNDLE_FORMAT,
     subject: bytesToHex(subject),
     as_of: { sequence: asOf.sequence, time_ms: asOf.timeMs },
-    trust_roots: trustRoots,
-    checkpoints,
+    trust_roots: [...trustRoots],
+    checkpoints: [...checkpoints],
     leaves: leaves.map(({ leaf, checkpoint, inclusion }) => ({
       leaf: bytesToBase64(leaf),
       checkpoint,
@@ -117,5 +117,9 @@ export function formatBundle(bundle: Bundle): string {
     ...(state === null ? {} : { state: stateJson(state) }),
     stated,
   };
-  return `${JSON.stringify(json)}\n`;
+}
+
+/** One line of JSON and a newline. */
+export function formatBundle(bundle: Bundle): string {
+  return `${JSON.stringify(bundleToJson(bundle))}\n`;
 }

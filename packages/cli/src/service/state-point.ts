@@ -1,14 +1,7 @@
 /** The state of a node as a quorum has signed it, held for a backup by the node's own control plane. */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import {
-  FrameSizeError,
-  FrameSplitter,
-  LOCAL_FRAME_BYTES_MAX,
-  LocalResponseReader,
-  encodeLocalRequest,
-  joinFrames,
-} from "@event-anchoring/control-contract";
+import { FrameSizeError, OneAnswer, encodeLocalRequest, joinFrames } from "@event-anchoring/control-contract";
 import type { LocalResponse } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
 import type { SignedStatePoint } from "@event-anchoring/store";
@@ -51,8 +44,7 @@ export async function holdSignedState(socketPath: string): Promise<HeldPoint> {
 
 function ask(socket: Socket, path: string): Promise<LocalResponse> {
   return new Promise<LocalResponse>((resolve, reject) => {
-    const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
-    const reader = new LocalResponseReader();
+    const answer = new OneAnswer();
     const timer = setTimeout(
       () => reject(notSigned(`the control plane at ${path} does not answer`)),
       SIGNED_WITHIN_MS + GRACE_MS,
@@ -62,14 +54,12 @@ function ask(socket: Socket, path: string): Promise<LocalResponse> {
       reject(notSigned(why, cause));
     };
     socket.once("connect", () => {
-      const request = encodeLocalRequest({ type: "hold_state", requestId: 1, remainingMs: SIGNED_WITHIN_MS });
-      socket.write(joinFrames([request]));
+      const request = { type: "hold_state", requestId: 1, remainingMs: SIGNED_WITHIN_MS, purpose: "backup" } as const;
+      socket.write(joinFrames([encodeLocalRequest(request)]));
     });
     socket.on("data", (chunk: Buffer) => {
       try {
-        const [body] = splitter.push(chunk);
-        if (body === undefined) return;
-        const response = reader.read(body);
+        const response = answer.take(chunk);
         if (response === null) return;
         clearTimeout(timer);
         resolve(response);

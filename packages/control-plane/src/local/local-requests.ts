@@ -39,7 +39,7 @@ export interface LocalRequestsOptions {
   readonly tracer?: Tracer | null;
   readonly node: ControlPlaneNode;
   readonly metrics: () => Promise<string>;
-  /** Absent: no state is held for backups. */
+  /** Absent: no state is held for backups and proofs. */
   readonly heldStates?: HeldStates;
   /** Absent or null: this node witnesses no other logs. */
   readonly witness?: Witness | null;

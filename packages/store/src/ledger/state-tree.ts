@@ -16,7 +16,7 @@ const PAGES_AHEAD = 3;
 const { sha256 } = nodeCrypto;
 
 /** Prefixes of the keys below a page, the page's own first. */
-function prefixesBelow(missing: readonly string[], keys: readonly string[]): string[] {
+export function prefixesBelow(missing: readonly string[], keys: readonly string[]): string[] {
   const prefixes = new Set(missing);
   for (const prefix of missing) {
     for (const key of keys) {

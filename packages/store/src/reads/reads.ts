@@ -2,19 +2,22 @@ import { clientEventLookup } from "@event-anchoring/ledger";
 import type { AsOf, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint, OriginStatus, StateProof } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray } from "../postgres/binary-array.ts";
-import type { Parameter } from "../postgres/connection.ts";
+import type { Parameter, Reader } from "../postgres/connection.ts";
 import { loadDatabaseUsage } from "./database-usage.ts";
 import type { DatabaseUsage } from "./database-usage.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { loadProofHashes } from "./proof-hashes.ts";
 import type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";
+import { ANCHORS_ASCENDING, ANCHORS_BY_ID, ANCHORS_DESCENDING, ANCHOR_BY_CLIENT_EVENT } from "./anchor-queries.ts";
 import { ACCEPTED_MS_OF, POSITION, SEQUENCE_AT_OR_BEFORE } from "./position-queries.ts";
 import { ReadPool } from "./read-pool.ts";
 import type { ReadPoolOptions } from "./read-pool.ts";
-import { ANCHOR_COLUMNS, toStoredAnchor } from "../tables/anchors.ts";
+import { adoptState } from "../snapshot/state-point.ts";
+import { loadStateProofs } from "./state-proofs.ts";
+import { toStoredAnchor } from "../tables/anchors.ts";
 import type { AnchorRow, StoredAnchor } from "../tables/anchors.ts";
 import { certificateColumns, toStoredCertificate } from "../tables/certificates.ts";
 import type { CertificateRow, StoredCertificate } from "../tables/certificates.ts";
@@ -70,37 +73,6 @@ type Found<R> = AsOfApplied & { readonly rows: R[] };
 
 type Applied<R> = R & { readonly applied_index: number };
 
-const ANCHORS_BY_ID = {
-  name: "anchors_by_id",
-  text: withApplied(`
-    SELECT u.n, ${ANCHOR_COLUMNS} FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS u (prefix, id, n)
-    JOIN state.anchors a ON a.anchor_prefix = u.prefix AND a.anchor_id = u.id
-    JOIN state.origins o ON o.origin = a.origin`),
-};
-
-/** The limit stands where the index is: a join would gather and sort everything beyond the depth first. */
-function anchorsOfOrigin(comparison: "<=" | ">=", order: "ASC" | "DESC"): { name: string; text: string } {
-  return {
-    name: `anchors_of_origin_${order.toLowerCase()}`,
-    text: withApplied(`
-      SELECT ${ANCHOR_COLUMNS} FROM state.origins o CROSS JOIN LATERAL (
-        SELECT * FROM state.anchors WHERE origin = o.origin AND depth ${comparison} $2 ORDER BY depth ${order} LIMIT $3
-      ) AS a WHERE o.origin_fingerprint = $1 ORDER BY a.depth ${order}`),
-  };
-}
-
-const ANCHORS_ASCENDING = anchorsOfOrigin(">=", "ASC");
-const ANCHORS_DESCENDING = anchorsOfOrigin("<=", "DESC");
-
-const ANCHOR_BY_CLIENT_EVENT = {
-  name: "anchor_by_client_event",
-  text: withApplied(`
-    SELECT ${ANCHOR_COLUMNS} FROM state.anchors a JOIN state.origins o ON o.origin = a.origin
-    WHERE a.client_prefix = ($1::bigint[])[1] AND a.api_client_id = $2
-      AND (a.client_event_id = $3 OR a.client_event_id IS NULL)
-    ORDER BY a.client_event_id IS NULL, a.sequence LIMIT 1`),
-};
-
 const CERTIFICATE_COLUMNS = `o.origin_fingerprint AS "originFingerprint", ${certificateColumns("c")}`;
 
 const LATEST_CERTIFICATE = {
@@ -138,9 +110,12 @@ const ORIGINS = {
  * All methods: StoreError `unavailable` (no connection, statement timeout), `corrupt`.
  */
 export class Reads {
-  readonly #pool: ReadPool;
+  readonly #session: Reader;
+  /** null: one transaction is read. */
+  readonly #pool: ReadPool | null;
 
-  private constructor(pool: ReadPool) {
+  private constructor(session: Reader, pool: ReadPool | null) {
+    this.#session = session;
     this.#pool = pool;
   }
 
@@ -153,7 +128,7 @@ export class Reads {
       await pool.close();
       throw cause;
     }
-    return new Reads(pool);
+    return new Reads(pool, pool);
   }
 
   /** A null row of the lateral part means that nothing was found. */
@@ -162,14 +137,14 @@ export class Reads {
     values: readonly Parameter[],
     isFound: (row: R) => boolean,
   ): Promise<Found<R>> {
-    const rows = await this.#pool.read<Applied<R>>(statement, values);
+    const rows = await this.#session.read<Applied<R>>(statement, values);
     const first = rows[0];
     if (first === undefined) throw new StoreError("corrupt", "the row of the ledger is missing");
     return { appliedIndex: first.applied_index, rows: rows.filter(isFound) };
   }
 
   databaseUsage(): Promise<DatabaseUsage> {
-    return loadDatabaseUsage(this.#pool);
+    return loadDatabaseUsage(this.#session);
   }
 
   async position(): Promise<ReadPosition> {
@@ -405,7 +380,7 @@ export class Reads {
    * @throws StoreError `out_of_order` if a subtree is not complete in what is applied, or the origin is unknown
    */
   async proofHashes(requests: readonly SubtreesOfOrigin[]): Promise<ProofHashes> {
-    return loadProofHashes(this.#pool, requests);
+    return loadProofHashes(this.#session, requests);
   }
 
   /**
@@ -417,7 +392,7 @@ export class Reads {
     { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
   ): Promise<AsOfApplied & { readonly hashes: Uint8Array }> {
     const ranges = [{ level, index, start: 0, end: width }];
-    const { appliedIndex, hashes } = await loadHashRanges(this.#pool, [{ originFingerprint, ranges }]);
+    const { appliedIndex, hashes } = await loadHashRanges(this.#session, [{ originFingerprint, ranges }]);
     return { appliedIndex, hashes: hashes[0]?.[0] ?? new Uint8Array(0) };
   }
 
@@ -476,7 +451,24 @@ export class Reads {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close();
+    await this.#pool?.close();
+  }
+
+  /**
+   * Reads a state that is held, in one transaction that sees exactly this.
+   * @throws StoreError `unavailable`: it is held no more
+   */
+  async atState<T>(databaseSnapshot: string, work: (reads: Reads) => Promise<T>): Promise<T> {
+    if (this.#pool === null) throw new StoreError("unavailable", "a state is being read already");
+    return this.#pool.snapshot(async (session) => {
+      await adoptState(session, databaseSnapshot);
+      return work(new Reads(session, null));
+    });
+  }
+
+  /** Proofs of these keys of the state tree, in their order. Of what `atState` reads: each page is a statement. */
+  stateProofs(keys: readonly Uint8Array[]): Promise<readonly StateProof[]> {
+    return loadStateProofs(this.#session, keys);
   }
 }
 
