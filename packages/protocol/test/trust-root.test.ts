@@ -6,10 +6,12 @@ import {
   formatPolicy,
   formatTrustRootText,
   hexToBytes,
+  parsePolicy,
   parseTrustRootText,
   quorumPolicyOf,
   rootThk,
   tlogPolicyOf,
+  witnessedPolicyOf,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
@@ -27,6 +29,7 @@ interface Chain {
 const vectors = loadVectors("trust-root.json") as {
   good: { text: string; root_thk: string }[];
   bad: { name: string; error: string; text: string }[];
+  policies: { name: string; text: string; certified: string; witnessed: string | null }[];
   chains: { good: Chain[]; bad: Chain[] };
 };
 
@@ -59,6 +62,15 @@ describe("one document", () => {
 
   test.each(vectors.bad)("refuses: $name", ({ error, text }) => {
     expect(codeOf(() => parseTrustRootText(text, sha256))).toBe(error);
+  });
+
+  test.each(vectors.policies)("has a policy of certified and one of witnessed heads: $name", (entry) => {
+    const root = parseTrustRootText(entry.text, sha256);
+    expect(formatPolicy(tlogPolicyOf(root))).toBe(entry.certified);
+    expect(parsePolicy(entry.certified, sha256)).toEqual(tlogPolicyOf(root));
+    if (entry.witnessed === null) return;
+    expect(formatPolicy(witnessedPolicyOf(root))).toBe(entry.witnessed);
+    expect(parsePolicy(entry.witnessed, sha256)).toEqual(witnessedPolicyOf(root));
   });
 
   test("its policy counts active nodes only", () => {

@@ -241,6 +241,18 @@ def test_good_trust_roots() -> None:
         assert trust_root.parse_trust_root(case["text"]).root_thk.hex() == case["root_thk"]
 
 
+@pytest.mark.parametrize("case", TRUST_ROOTS["policies"], ids=name_of)
+def test_policies_of_trust_roots(case: Any) -> None:
+    root = trust_root.parse_trust_root(case["text"])
+    assert str(root.policy()) == case["certified"]
+    if case["witnessed"] is None:
+        with pytest.raises(ValueError, match="lists no witness"):
+            root.witnessed_policy()
+        return
+    assert str(root.witnessed_policy()) == case["witnessed"]
+    assert policy.parse_policy(case["witnessed"]) == root.witnessed_policy()
+
+
 @pytest.mark.parametrize("case", TRUST_ROOTS["bad"], ids=name_of)
 def test_bad_trust_root(case: Any) -> None:
     with refusal(case["error"]):

@@ -16,6 +16,8 @@ use crate::witness_url::is_witness_url;
 
 /// Words of the policy rendering that a node must not be called.
 const RESERVED_NODE_IDS: [&str; 2] = ["nodes", "none"];
+/// Groups in the policy of witnessed heads, which a node may be called as well.
+const WITNESSED_GROUPS: [&str; 2] = ["outside", "both"];
 
 impl TrustRoot {
     /// Reads the text of one version, which may be attacker-controlled, and holds it against every rule of one
@@ -203,6 +205,29 @@ impl TrustRoot {
             groups: vec![PolicyGroup { name: "nodes".into(), threshold: self.quorum, members }],
             quorum: Some("nodes".into()),
         }
+    }
+
+    /// The rule of witnessed heads as a C2SP tlog-policy: the quorum of nodes, and as many witnesses as are needed.
+    /// `None` if this version lists no witness.
+    pub fn witnessed_policy(&self) -> Option<TlogPolicy> {
+        if self.witnesses.is_empty() {
+            return None;
+        }
+        let TlogPolicy { logs, witnesses, .. } = self.tlog_policy();
+        // No node id has a slash.
+        let renamed =
+            |name: String| if WITNESSED_GROUPS.contains(&name.as_str()) { format!("node/{name}") } else { name };
+        let mut signers: Vec<_> = witnesses.into_iter().map(|(name, vkey)| (renamed(name), vkey)).collect();
+        let nodes: Vec<String> = signers.iter().map(|(name, _)| name.clone()).collect();
+        let outside: Vec<String> = self.witnesses.iter().map(|each| format!("witness/{}", each.name)).collect();
+        signers.extend(outside.iter().cloned().zip(self.witnesses.iter().map(|each| each.vkey.clone())));
+        let group = |name: &str, threshold, members| PolicyGroup { name: name.into(), threshold, members };
+        let groups = vec![
+            group("nodes", self.quorum, nodes),
+            group("outside", self.witness_quorum, outside),
+            group("both", 2, vec!["nodes".into(), "outside".into()]),
+        ];
+        Some(TlogPolicy { logs, witnesses: signers, groups, quorum: Some("both".into()) })
     }
 }
 

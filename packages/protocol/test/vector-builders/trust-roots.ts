@@ -24,6 +24,7 @@ import {
   version2,
   witnessEntry,
 } from "./fixtures.ts";
+import { trustRootPolicies } from "./trust-root-policies.ts";
 import type { Json } from "../../../../test/vector-builders/json.ts";
 
 const text1 = formatTrustRootText(version1);
@@ -435,7 +436,8 @@ export function trustRootVectors(): Json {
   });
   return {
     about:
-      "Trust-root texts, and chains of signed documents from a pinned RootTHK. `error` is the code of the refusal.",
+      "Trust-root texts, and chains of signed documents from a pinned RootTHK. `error` is the code of the refusal. " +
+      "policies: `certified` and `witnessed` are the tlog-policies of `text`; null: it lists no witness.",
     good: [
       text1,
       formatTrustRootText(version2),
@@ -450,6 +452,7 @@ export function trustRootVectors(): Json {
         text,
       }),
     ),
+    policies: trustRootPolicies(),
     chains: {
       good: [
         { name: "version 1 alone", documents: [document1] },

@@ -18,6 +18,9 @@ _NODES_MAX = 1024
 _OPERATORS_MAX = 64
 _WITNESSES_MAX = 32
 
+#: Groups in the policy of witnessed heads, which a node may be called as well.
+_WITNESSED_GROUPS = ("outside", "both")
+
 #: Where a status may go.
 ORIGIN_MOVES: Dict[str, Tuple[str, ...]] = {"active": ("closed", "lost"), "closed": ("lost",), "lost": ()}
 NODE_MOVES: Dict[str, Tuple[str, ...]] = {
@@ -117,6 +120,30 @@ class TrustRoot:
             tuple((node.node_id, node.cosigner_vkey) for node in active),
             (PolicyGroup("nodes", self.quorum, tuple(node.node_id for node in active)),),
             "nodes",
+        )
+
+    def witnessed_policy(self) -> TlogPolicy:
+        """The rule of witnessed heads as a C2SP tlog-policy: the quorum of nodes, and as many witnesses as are needed.
+
+        Raises:
+            ValueError: this version lists no witness.
+        """
+        if not self.witnesses:
+            raise ValueError(f"trust root {self.version} lists no witness")
+        certified = self.policy()
+        # No node id has a slash.
+        taken = {name: f"node/{name}" for name in _WITNESSED_GROUPS}
+        nodes = tuple((taken.get(name, name), vkey) for name, vkey in certified.witnesses)
+        outside = tuple((f"witness/{each.name}", each.vkey) for each in self.witnesses)
+        return TlogPolicy(
+            certified.logs,
+            nodes + outside,
+            (
+                PolicyGroup("nodes", self.quorum, tuple(name for name, _ in nodes)),
+                PolicyGroup("outside", self.witness_quorum, tuple(name for name, _ in outside)),
+                PolicyGroup("both", 2, ("nodes", "outside")),
+            ),
+            "both",
         )
 
 

@@ -21,6 +21,20 @@ fn documents_one_by_one() {
 }
 
 #[test]
+fn policies() {
+    let Some(file) = vectors("trust-root") else { return };
+    for case in list(&file, "/policies") {
+        let root = TrustRoot::parse(text(case, "text")).unwrap();
+        assert_eq!(root.tlog_policy().to_string(), text(case, "certified"), "{}", text(case, "name"));
+        let witnessed = root.witnessed_policy();
+        assert_eq!(witnessed.as_ref().map(ToString::to_string).as_deref(), case["witnessed"].as_str());
+        if let Some(policy) = witnessed {
+            assert_eq!(TlogPolicy::parse(&policy.to_string()).unwrap(), policy);
+        }
+    }
+}
+
+#[test]
 fn chains() {
     let Some(file) = vectors("trust-root") else { return };
     for case in list(&file, "/chains/good") {
