@@ -296,6 +296,8 @@ interface BundleCase {
   readonly bundle?: unknown;
   readonly expect?: unknown;
   readonly highest_seen?: unknown;
+  readonly require_witnessed?: boolean;
+  readonly witnessed?: true;
 }
 
 function vectors(name: string): unknown {
@@ -362,9 +364,11 @@ describe("the SDKs judge alike", () => {
   test("good bundles", async () => {
     const { good } = vectors("bundle") as { readonly good: readonly (BundleCase & Fields)[] };
     for (const vector of good.filter(({ bundle }) => bundle !== undefined)) {
-      const { bundle, pinned_root_thk, expect: known, highest_seen } = vector;
-      const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
-      expect(answer).toMatchObject({ ok: { outcome: vector["outcome"] } });
+      const { bundle, pinned_root_thk, expect: known, highest_seen, require_witnessed } = vector;
+      const judged = { pinned_root_thk, expect: known, highest_seen, require_witnessed };
+      const answer = await agreed({ op: "verify_bundle", bundle, ...judged });
+      const { witnessed = false } = vector;
+      expect(answer).toMatchObject({ ok: { outcome: vector["outcome"], witnessed } });
     }
   }, 240_000);
 
@@ -374,9 +378,10 @@ describe("the SDKs judge alike", () => {
       readonly bundles: Readonly<Record<string, unknown>>;
     };
     for (const vector of bad) {
-      const { pinned_root_thk, expect: known, highest_seen, of, changes } = vector;
+      const { pinned_root_thk, expect: known, highest_seen, require_witnessed, of, changes } = vector;
       const bundle = vector.bundle ?? changed(bundles[String(of)], changes as { at: string; to?: unknown }[]);
-      const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
+      const judged = { pinned_root_thk, expect: known, highest_seen, require_witnessed };
+      const answer = await agreed({ op: "verify_bundle", bundle, ...judged });
       expect(answer).toMatchObject({ ok: { outcome: "invalid", fails: vector["fails"] } });
     }
   }, 240_000);

@@ -15,6 +15,7 @@ interface Case {
   readonly pinned_root_thk: string;
   readonly highest_seen?: { readonly version: number; readonly root_thk: string };
   readonly expect?: { readonly anchor_id?: string; readonly event_hash?: string };
+  readonly require_witnessed?: boolean;
   readonly bundle?: Json;
   readonly of?: string;
   readonly changes?: readonly { readonly at: string; readonly to: Json }[];
@@ -29,12 +30,14 @@ interface GoodCase extends Case {
   readonly not_checked: readonly string[];
   readonly complete: { readonly after: number; readonly to: number } | null;
   readonly superseded_trust_root: number | null;
+  readonly witnessed?: true;
   readonly state?: string;
   readonly in_force?: boolean;
 }
 
 interface BadCase extends Case {
   readonly fails: string;
+  readonly code?: string;
 }
 
 interface VectorFile {
@@ -75,6 +78,7 @@ function verify(entry: Case, crypto: Crypto = nodeCrypto): BundleVerification {
       trust: { pinnedRootThk: hexToBytes(pin, 32) },
       highestSeen: seen === undefined ? undefined : { version: seen.version, rootThk: hexToBytes(seen.root_thk, 32) },
       expect: { anchorId: optional(wanted?.anchor_id), eventHash: optional(wanted?.event_hash) },
+      requireWitnessed: entry.require_witnessed,
     },
     crypto,
   );
@@ -99,6 +103,7 @@ describe("good bundles", () => {
       authorisedAtAction: entry.authorised_at_action,
       authorisedNow: entry.authorised_now,
       complete: entry.complete,
+      witnessed: entry.witnessed ?? false,
       trustRoot: { superseded: entry.superseded_trust_root },
     });
     expect(verification.standing?.state).toBe(entry.state ?? verification.standing?.state);
@@ -120,6 +125,7 @@ describe("bad bundles", () => {
     const { fails } = entry;
     const verification = verify(entry);
     expect(codesWith(verification, "fail")).toEqual([fails]);
+    expect(verification.checks.find(({ result }) => result === "fail")?.detail).toContain(entry.code ?? "");
     const after = BUNDLE_CHECKS.slice(BUNDLE_CHECKS.findIndex((code) => code === fails) + 1);
     expect(codesWith(verification, "not_checked")).toEqual(expect.arrayContaining([...after]));
     expect(verification).toMatchObject({
@@ -128,6 +134,7 @@ describe("bad bundles", () => {
       authorisedAtAction: "unknown",
       authorisedNow: "unknown",
       complete: null,
+      witnessed: false,
       leaf: null,
       standing: null,
       trace: null,

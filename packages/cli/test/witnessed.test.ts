@@ -79,12 +79,43 @@ describe("anchorctl verify --witnessed", () => {
     expect(demanded.exitCode).toBe(1);
     expect(demanded.stdout).toMatch(/^NOT VALID \(not_witnessed\): witnesses: 1 of 3 witnesses, 2 needed: north$/mu);
   });
+});
 
-  test("is refused for a bundle", async () => {
-    writeFileSync(inHome("act.bundle.json"), "{}");
-    const trust = ["--trust-root", inHome("trust-root-1.txt"), "--root-thk", vectors.pinned_root_thk];
-    const run = await runAnchorctl(home, ["verify", inHome("act.bundle.json"), "--witnessed", "--json", ...trust]);
-    expect([run.exitCode, run.stdout]).toEqual([2, expect.stringContaining("witnessed_receipts_only")]);
+interface BundleCase {
+  readonly name: string;
+  readonly pinned_root_thk: string;
+  readonly require_witnessed?: boolean;
+  readonly witnessed?: boolean;
+  readonly fails?: string;
+  readonly code?: string;
+  readonly outcome?: string;
+  readonly bundle?: { readonly trust_roots: readonly string[] };
+}
+
+describe("anchorctl verify --witnessed of a bundle", () => {
+  const cases = ["bundle", "bundle-state"].flatMap((name) => {
+    const file = readFileSync(new URL(`../../../test/vectors/${name}.json`, import.meta.url), "utf8");
+    const { good, bad } = JSON.parse(file) as { readonly good: BundleCase[]; readonly bad: BundleCase[] };
+    return [...good, ...bad].filter(({ name: title, bundle }) => title.includes("witnesses") && bundle !== undefined);
+  });
+
+  test.each(cases)("judges as the vector says: $name", async (one) => {
+    writeFileSync(inHome("act.bundle.json"), JSON.stringify(one.bundle));
+    writeFileSync(inHome("pinned.txt"), one.bundle?.trust_roots[0] ?? "");
+    const trust = ["--trust-root", inHome("pinned.txt"), "--root-thk", one.pinned_root_thk];
+    const demand = one.require_witnessed === true ? ["--witnessed"] : [];
+    const { exitCode, stdout } = await runAnchorctl(home, [
+      "verify",
+      inHome("act.bundle.json"),
+      "--json",
+      ...trust,
+      ...demand,
+    ]);
+    const exits: Readonly<Record<string, number>> = { valid: 0, valid_as_stated: 5 };
+    expect(exitCode).toBe(exits[one.outcome ?? ""] ?? 1);
+    const said = JSON.parse(stdout) as BundleCase & { failure: string | null; checks: readonly { detail: string }[] };
+    expect([said.failure, said.witnessed]).toEqual([one.fails ?? null, one.witnessed ?? false]);
+    expect(said.checks.some(({ detail }) => detail.includes(one.code ?? ""))).toBe(true);
   });
 });
 

@@ -8,6 +8,8 @@ export interface BundleCase {
   readonly pinned_root_thk: string;
   readonly highest_seen?: object;
   readonly expect?: { readonly anchor_id?: string; readonly event_hash?: string };
+  /** Absent: it is not demanded. */
+  readonly require_witnessed?: boolean;
   readonly bundle?: Json;
   readonly of?: string;
   readonly changes?: readonly { readonly at: string; readonly to: Json }[];

@@ -193,5 +193,5 @@ export { ProofError, formatProof, parseProof, receiptFromJson, receiptToJson } f
 export type { Receipt, ReceiptJson, StatedReceipt } from "./proof.ts";
 export { RECEIPT_STEPS, checkpointKeys, verifyReceipt } from "./receipt.ts";
 export type { ReceiptExpectation, ReceiptStep, ReceiptStepCode, ReceiptVerification } from "./receipt.ts";
-export { witnessingOf, withoutWitnesses } from "./witnessing.ts";
+export { witnessingOf, witnessingText, withoutWitnesses } from "./witnessing.ts";
 export type { Witnessing } from "./witnessing.ts";

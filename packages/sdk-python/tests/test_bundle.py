@@ -35,6 +35,8 @@ def judge(case: Any, judged_by: Any = verify_bundle) -> BundleVerification:
     seen = case.get("highest_seen")
     if seen is not None:
         expect["highest_seen"] = (seen["version"], seen["root_thk"])
+    if case.get("require_witnessed"):
+        expect["require_witnessed"] = True
     found: BundleVerification = judged_by(json.dumps(bundle_of(case)), case["pinned_root_thk"], **expect)
     return found
 
@@ -59,6 +61,7 @@ def test_good(case: Any) -> None:
     assert not any(check.result == "fail" for check in found.checks)
     assert found.complete == (None if case["complete"] is None else Completeness(**case["complete"]))
     assert found.superseded_trust_root == case["superseded_trust_root"]
+    assert found.witnessed is case.get("witnessed", False)
     if "state" in case:
         assert found.standing is not None
         assert (found.standing.state, found.standing.in_force) == (case["state"], case["in_force"])
@@ -79,6 +82,8 @@ def test_bad(case: Any) -> None:
     place = BUNDLE_CHECKS.index(case["fails"])
     results = [check.result for check in result.checks]
     assert results[place] == "fail"
+    assert case.get("code", "") in result.checks[place].detail
+    assert result.witnessed is False
     assert "fail" not in results[:place]
     assert set(results[place + 1 :]) <= {"not_checked"}
 

@@ -194,6 +194,7 @@ fn judge_bundle(question: &Value) -> Result<Value> {
         anchor_id: expected(question, "anchor_id")?,
         event_hash: expected(question, "event_hash")?,
         highest_seen,
+        require_witnessed: question.get("require_witnessed") == Some(&Value::Bool(true)),
     };
     let pin = Hash::from_hex(text(question, "pinned_root_thk"))?;
     let found = inspect_bundle(&bundle, &BundleTrust::Pin(pin), &expect)?;
@@ -202,7 +203,7 @@ fn judge_bundle(question: &Value) -> Result<Value> {
     };
     Ok(json!({
         "outcome": found.outcome.as_str(), "actor_proven": found.is_actor_proven, "authorised_at_action": found.authorised_at_action,
-        "authorised_now": found.authorised_now, "fails": codes(Outcome::Fail).first(),
+        "authorised_now": found.authorised_now, "witnessed": found.witnessed, "fails": codes(Outcome::Fail).first(),
         "not_checked": codes(Outcome::NotChecked),
     }))
 }

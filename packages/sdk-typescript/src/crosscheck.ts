@@ -113,15 +113,17 @@ function judgeBundle(request: Fields): Fields {
     highestSeen: fromWireNames(request["highest_seen"]) as Seen | undefined,
     eventHash,
     anchorId,
+    requireWitnessed: request["require_witnessed"] === true,
   };
   const verification = inspectBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check);
-  const { outcome, actorProven, authorisedAtAction, authorisedNow, checks } = verification;
+  const { outcome, actorProven, authorisedAtAction, authorisedNow, witnessed, checks } = verification;
   const codesOf = (wanted: string): string[] =>
     checks.filter(({ result }) => result === wanted).map(({ code }) => code);
   const verdicts = {
     actor_proven: actorProven,
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
+    witnessed,
   };
   return { outcome, ...verdicts, fails: codesOf("fail")[0] ?? null, not_checked: codesOf("not_checked") };
 }

@@ -18,6 +18,11 @@ export interface BundleCheck {
   readonly anchorId?: Bytes32 | undefined;
   /** SHA-256 of your own event. */
   readonly eventHash?: Bytes32 | undefined;
+  /**
+   * Refuses a bundle that rests on a head which fewer witnesses have signed than the newest trust root asks for: the
+   * check `witnesses` fails. A bundle with a state head is always refused: no witness signs one. Default: false.
+   */
+  readonly requireWitnessed?: boolean | undefined;
 }
 
 function textOf(source: string | Uint8Array): string {
@@ -64,7 +69,7 @@ function seenOf(seen: HighestSeen | null | undefined): { version: number; rootTh
  * @throws VerificationError `bundle_…` if it is no bundle at all; InvalidInput
  */
 export function inspectBundle(source: string | Uint8Array, check: BundleCheck): BundleVerification {
-  const { anchorId, eventHash, highestSeen } = check;
+  const { anchorId, eventHash, highestSeen, requireWitnessed } = check;
   const trust = trustOf(check);
   return verify(
     {
@@ -75,6 +80,7 @@ export function inspectBundle(source: string | Uint8Array, check: BundleCheck): 
         anchorId: anchorId === undefined ? undefined : bytes32("anchorId", anchorId),
         eventHash: eventHash === undefined ? undefined : bytes32("eventHash", eventHash),
       },
+      requireWitnessed,
     },
     crypto,
   );

@@ -212,6 +212,8 @@ interface BundleCase {
   readonly pinned_root_thk: string;
   readonly highest_seen?: unknown;
   readonly expect?: unknown;
+  readonly require_witnessed?: boolean;
+  readonly witnessed?: true;
   readonly bundle?: unknown;
   readonly of?: string;
   readonly changes?: readonly { at: string; to?: unknown }[];
@@ -233,6 +235,7 @@ describe("bundles of the shared vectors", () => {
       pinned_root_thk: vector.pinned_root_thk,
       highest_seen: vector.highest_seen,
       expect: vector.expect,
+      require_witnessed: vector.require_witnessed,
     }).ok;
 
   test.each(shared.good)("$name", (vector) => {
@@ -241,7 +244,8 @@ describe("bundles of the shared vectors", () => {
       unknown
     >;
     const verdicts = { actor_proven, authorised_at_action, authorised_now };
-    expect(ask(vector)).toEqual({ outcome, ...verdicts, not_checked, fails: null });
+    const { witnessed = false } = vector;
+    expect(ask(vector)).toEqual({ outcome, ...verdicts, witnessed, not_checked, fails: null });
   });
 
   test.each(shared.bad)("refused: $name", (vector) => {

@@ -28,6 +28,7 @@ import { statedDifference } from "./stated-trace.ts";
 import { traceBundle } from "./bundle-trace.ts";
 import { judgeTrustRoots } from "./bundle-trust.ts";
 import type { BundleTrust, HighestSeen } from "./bundle-trust.ts";
+import { whyNotWitnessed } from "./witnessed-heads.ts";
 import { rememberVerdicts, isEvent } from "@event-anchoring/records";
 
 /** In the order in which they are made. After one that fails nothing more is checked. */
@@ -35,6 +36,7 @@ export const BUNDLE_CHECKS = [
   "trust_roots",
   "checkpoints",
   "state",
+  "witnesses",
   "leaves",
   "ranges",
   "subject",
@@ -69,6 +71,8 @@ export interface BundleInput {
   /** Absent: the reader keeps none. */
   readonly highestSeen?: HighestSeen | undefined;
   readonly expect?: BundleExpectation | undefined;
+  /** Refuses a bundle that rests on a head which is certified and not witnessed. Default: false. */
+  readonly requireWitnessed?: boolean | undefined;
 }
 
 export interface BundleVerification {
@@ -95,6 +99,8 @@ export interface BundleVerification {
   readonly leaf: Leaf | null;
   /** Null if the bundle is invalid. Its `possibleParents` are those among the leaves of the bundle. */
   readonly trace: Trace | null;
+  /** Witnesses outside the cluster have signed every head that it rests on; false also if the bundle is invalid. */
+  readonly witnessed: boolean;
   /** The newest version used for judging, and the oldest that a checkpoint needed instead of it, if one did. */
   readonly trustRoot: { readonly version: number; readonly superseded: number | null } | null;
 }
@@ -120,6 +126,7 @@ interface Progress {
   trustRoots: TrustRootChain | null;
   checkpoints: ReturnType<typeof proveCheckpoints>;
   state: ProvedState | null;
+  isWitnessed: boolean;
   proved: ProvedLeaf[];
   leaves: ProvedLeaves;
   subject: ProvedLeaf | null;
@@ -173,6 +180,18 @@ function checkState(progress: Progress): Finding {
   progress.state = proved;
   const count = `${proved.records.length} records`;
   return pass(`${count} are in the state after sequence ${newest}, which a quorum has signed`);
+}
+
+/** Nothing rests on witnesses if the reader demands none. */
+function checkWitnesses(progress: Progress): Finding {
+  const { checkpoints, state, input } = progress;
+  const { trustRoot: newest } = found(progress.trustRoots).newest;
+  const missing = whyNotWitnessed(checkpoints, state !== null, newest);
+  progress.isWitnessed = missing === null;
+  if (missing === null)
+    return pass(`${checkpoints.length} trees, each signed by ${newest.witnessQuorum} witnesses or more`);
+  failUnless(input.requireWitnessed !== true, `${missing.code}: ${missing.detail}`);
+  return pass(`certified, not witnessed: ${missing.detail}`);
 }
 
 function checkLeaves(progress: Progress): Finding {
@@ -326,6 +345,7 @@ const STEPS: Readonly<Record<BundleCheckCode, (progress: Progress) => Finding>> 
   trust_roots: checkTrustRoots,
   checkpoints: checkCheckpoints,
   state: checkState,
+  witnesses: checkWitnesses,
   leaves: checkLeaves,
   ranges: checkRanges,
   subject: checkSubject,
@@ -373,6 +393,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     trustRoots: null,
     checkpoints: [],
     state: null,
+    isWitnessed: false,
     proved: [],
     leaves: new ProvedLeaves([]),
     subject: null,
@@ -398,6 +419,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     complete: outcome === "invalid" ? null : progress.complete,
     leaf: trace?.leaf ?? null,
     trace,
+    witnessed: outcome !== "invalid" && progress.isWitnessed,
     trustRoot: version === undefined ? null : { version, superseded: supersededOf(progress) },
   };
 }

@@ -18,6 +18,8 @@ export interface Reader {
   readonly highestSeen?: { readonly version: number; readonly rootThk: Uint8Array };
   readonly anchorId?: Uint8Array;
   readonly eventHash?: Uint8Array;
+  /** Absent: witnesses are not demanded. */
+  readonly requireWitnessed?: true;
 }
 
 /** A bundle, and what it was cut out of. */
@@ -46,6 +48,8 @@ export interface GoodCase {
   readonly notChecked?: readonly BundleCheckCode[];
   readonly complete: readonly [after: number, to: number] | null;
   readonly superseded?: number;
+  /** Absent: not every head of it is witnessed. */
+  readonly isWitnessed?: boolean;
   /** Where the subject is a claim or a grant: its state, and whether it is in force; absent: the case does not say. */
   readonly standing?: readonly [state: RecordState, isInForce: boolean];
   readonly reader?: Reader;
@@ -56,6 +60,8 @@ export interface BadCase {
   readonly source: Source;
   /** The check that fails: those before it pass or are not_checked, those after it are not_checked. */
   readonly fails: BundleCheckCode;
+  /** What its detail has; absent: the case does not say. */
+  readonly code?: string;
   readonly reader?: Reader;
 }
 

@@ -18,7 +18,14 @@ import {
   trustRootMessage,
   trustRootSignatureLine,
 } from "@event-anchoring/protocol";
-import type { NodeStatus, OriginFingerprint, OriginStatus, TrustRoot } from "@event-anchoring/protocol";
+import type {
+  NodeStatus,
+  OriginFingerprint,
+  OriginStatus,
+  TrustRoot,
+  TrustRootWitness,
+  Vkey,
+} from "@event-anchoring/protocol";
 import { createSigner } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { fill, fixedKey, hashOf, sha256 } from "../../../../test/vector-builders/keys.ts";
@@ -37,6 +44,19 @@ export interface Membership {
   readonly origin?: OriginStatus;
 }
 
+/** A witness whose key is at hand. */
+export interface Watcher {
+  readonly entry: TrustRootWitness;
+  readonly signer: Signer;
+}
+
+export function watcher(name: string, byte: number): Watcher {
+  const signer = fixedKey(byte);
+  const url = `https://${name}.example/witness`;
+  const vkey = makeVkey(`${name}.example/witness`, VKEY_TYPE.cosignature, signer.publicKey, sha256);
+  return { entry: { name, vkey, url }, signer };
+}
+
 const ROOT_LABELS = ["1", "2"] as const;
 const QUORUM = 2;
 
@@ -45,6 +65,7 @@ export class Cluster {
   readonly clusterId: Uint8Array;
   readonly nodes: readonly ClusterNode[];
   readonly #rootKeys: readonly Signer[];
+  #watchers: Pick<TrustRoot, "witnesses" | "witnessQuorum"> = { witnesses: [], witnessQuorum: 0 };
 
   /** @param byte keeps the keys of two clusters apart */
   constructor(name: string, byte: number) {
@@ -63,6 +84,11 @@ export class Cluster {
     const node = this.nodes[at];
     if (node === undefined) throw new RangeError(`no node ${at}`);
     return node;
+  }
+
+  /** The next trust roots list these witnesses, of which so many are needed. */
+  watch(watchers: readonly Pick<Watcher, "entry">[], needed: number): void {
+    this.#watchers = { witnesses: watchers.map(({ entry }) => entry), witnessQuorum: needed };
   }
 
   trustRoot(version: number, previous: Uint8Array, members: readonly Membership[]): TrustRoot {
@@ -84,7 +110,7 @@ export class Cluster {
       origins: members.map(({ node, origin = "active" }) => ({
         originFingerprint: node.originFingerprint,
         status: origin,
-        logVkey: makeVkey(this.#originName(node), VKEY_TYPE.ed25519, node.log.publicKey, sha256),
+        logVkey: this.logVkey(node),
       })),
       nodes: members.map(({ node, status = "active" }) => ({
         nodeId: node.nodeId,
@@ -100,8 +126,7 @@ export class Cluster {
       })),
       operators: [],
       quorum: QUORUM,
-      witnesses: [],
-      witnessQuorum: 0,
+      ...this.#watchers,
     };
   }
 
@@ -109,6 +134,10 @@ export class Cluster {
     const key = this.#rootKeys[at];
     if (key === undefined) throw new RangeError(`no root key ${at}`);
     return key;
+  }
+
+  logVkey(node: ClusterNode): Vkey {
+    return makeVkey(this.#originName(node), VKEY_TYPE.ed25519, node.log.publicKey, sha256);
   }
 
   #originName(node: ClusterNode): string {
@@ -136,6 +165,7 @@ export class Cluster {
     rootHash: Uint8Array,
     cosigners: readonly ClusterNode[],
     isLogged = true,
+    watchers: readonly Watcher[] = [],
   ): string {
     const name = this.#originName(node);
     const text = formatCheckpoint({ origin: name, treeSize, rootHash });
@@ -150,6 +180,9 @@ export class Cluster {
         sha256,
       ),
     );
-    return formatNote(text, isLogged ? [logged, ...cosigned] : cosigned);
+    const witnessed = watchers.map(({ entry: { vkey }, signer: { publicKey, sign } }) =>
+      cosignatureLine({ name: vkey.name, publicKey, timeS, signature: sign(cosignatureMessage(timeS, text)) }, sha256),
+    );
+    return formatNote(text, [...(isLogged ? [logged] : []), ...cosigned, ...witnessed]);
   }
 }

@@ -39,7 +39,7 @@ import { assembleBundle } from "../../src/index.ts";
 import type { Bundle, BundleJson } from "../../src/index.ts";
 import type { AsOf } from "@event-anchoring/records";
 import { Cluster } from "./bundle-cluster.ts";
-import type { ClusterNode, Membership } from "./bundle-cluster.ts";
+import type { ClusterNode, Membership, Watcher } from "./bundle-cluster.ts";
 import { fill, hashOf, sha256 } from "../../../../test/vector-builders/keys.ts";
 
 /** A leaf that was written. */
@@ -116,6 +116,8 @@ export interface Cut {
   /** Trees are as large as this; absent: as they are. By the place of its node. */
   readonly sizes?: readonly (number | undefined)[];
   readonly cosigners?: readonly number[];
+  /** Which witnesses have signed the head of each origin, by the place of its node; absent: none. */
+  readonly witnessedBy?: readonly (readonly Watcher[])[];
   /** How many versions of the trust root it holds. */
   readonly versions?: number;
   readonly stated?: BundleJson;
@@ -314,17 +316,23 @@ export class BundleWorld {
   }
 
   /** The signed checkpoint of the first leaves of an origin. */
-  checkpoint(at: number, size = this.tree(at).length, cosigners: readonly number[] = [0, 1], isLogged = true): string {
+  checkpoint(
+    at: number,
+    size = this.tree(at).length,
+    cosigners: readonly number[] = [0, 1],
+    isLogged = true,
+    watchers: readonly Watcher[] = [],
+  ): string {
     const root = rootOf(
       this.tree(at)
         .slice(0, size)
         .map(({ anchorId }) => anchorId),
     );
     const nodes = cosigners.map((each) => this.cluster.node(each));
-    return this.cluster.checkpoint(this.cluster.node(at), size, root, nodes, isLogged);
+    return this.cluster.checkpoint(this.cluster.node(at), size, root, nodes, isLogged, watchers);
   }
 
-  cut({ subject, asOf, ranges = [], singles = [], sizes = [], cosigners, versions, stated = null }: Cut): Bundle {
+  cut({ subject, asOf, ranges = [], singles = [], sizes = [], versions, stated = null, ...signed }: Cut): Bundle {
     const last = this.written.at(-1);
     if (last === undefined) throw new RangeError("there is no leaf");
     const origins = this.cluster.nodes.map((node, at) => {
@@ -333,7 +341,7 @@ export class BundleWorld {
       const own = this.tree(at).slice(0, size);
       return {
         originFingerprint: node.originFingerprint,
-        checkpoint: size === 0 ? "" : this.checkpoint(at, size, cosigners),
+        checkpoint: size === 0 ? "" : this.checkpoint(at, size, signed.cosigners, true, signed.witnessedBy?.[at]),
         treeSize: size,
         hashAt: this.hashAt(at),
         leaves: singles.filter((each) => own.includes(each)).map(({ bytes }) => bytes),

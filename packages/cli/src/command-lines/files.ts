@@ -145,11 +145,10 @@ export function addVerify(program: Command, context: CommandContext): void {
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
     const bundle = isBundleItself ? file : flags.bundle;
     if (bundle !== undefined) {
-      if (flags.witnessed === true)
-        throw new CliError(EXIT.usage, "witnessed_receipts_only", "--witnessed is for receipts, and this is a bundle");
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
-      done(await verifyBundleCommand({ ...common, bundle, ...about }, printer, progress));
+      const demand = { isWitnessedRequired: flags.witnessed === true };
+      done(await verifyBundleCommand({ ...common, bundle, ...about, ...demand }, printer, progress));
       return;
     }
     if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");

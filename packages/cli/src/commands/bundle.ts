@@ -1,4 +1,5 @@
-import { formatBundle } from "@event-anchoring/bundle";
+import { formatBundle, verifyBundle } from "@event-anchoring/bundle";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { collectBundle } from "../bundling/collect-bundle.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
@@ -8,7 +9,7 @@ import { assertWritable, writeWhole } from "../files/read-input.ts";
 import type { Service } from "../service/service.ts";
 import { heldTrustRootsOf } from "../reports/check-receipt.ts";
 import type { TrustOptions } from "../reports/check-receipt.ts";
-import { bundleJson, judgeBundle, printBundle } from "./verify-bundle.ts";
+import { bundleJson, printBundle } from "./verify-bundle.ts";
 
 export interface BundleOptions {
   /** 64 hex digits. */
@@ -38,7 +39,7 @@ export async function bundleCommand(
   const bundle = await collectBundle({ anchorId, isSmall, held: held.chain }, service, progress).finally(() =>
     progress.end(),
   );
-  const verification = judgeBundle(bundle, held.chain, {});
+  const verification = verifyBundle({ bundle, trust: { trustRoots: held.chain } }, nodeCrypto);
   const isInvalid = verification.outcome === "invalid";
   if (!isInvalid) writeWhole(out, formatBundle(bundle));
   if (isJson) {

@@ -3,7 +3,6 @@ import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle, verifyBundle } 
 import type { Bundle, BundleVerification } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
 import { VERDICT_MARKS, bundleSteps, bundleVerdictText, pinnedOutcomeOf } from "@event-anchoring/verdicts";
 import type { PinnedOutcome } from "@event-anchoring/verdicts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -23,6 +22,8 @@ export interface VerifyBundleOptions {
   readonly anchorId: string | null;
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
+  /** Whether a bundle that rests on a head which too few witnesses have signed is refused. */
+  readonly isWitnessedRequired: boolean;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
@@ -76,7 +77,9 @@ export async function verifyBundleCommand(
   const single = bundle.leaves.length + (bundle.state?.records.length ?? 0);
   const count = bundle.ranges.reduce((sum, { leaves }) => sum + leaves.length, single);
   if (count >= MANY_LEAVES) progress.line(`judging ${count} leaves`);
-  const verification = judgeBundle(bundle, held.chain, expect);
+  const { isWitnessedRequired: requireWitnessed } = options;
+  const input = { bundle, trust: { trustRoots: held.chain }, expect, requireWitnessed };
+  const verification = verifyBundle(input, nodeCrypto);
   if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification, held) });
   else printBundle(options.bundle, verification, held, printer);
   return BUNDLE_EXITS[pinnedOutcomeOf(verification, held)];
@@ -92,17 +95,9 @@ function readBundle(path: string): Bundle {
   }
 }
 
-export function judgeBundle(
-  bundle: Bundle,
-  trustRoots: TrustRootChain,
-  expect: { readonly anchorId?: Uint8Array; readonly eventHash?: Uint8Array },
-): BundleVerification {
-  return verifyBundle({ bundle, trust: { trustRoots }, expect }, nodeCrypto);
-}
-
 export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
   const { checks, subject, asOf, actorProven, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
-  const { standing } = verification;
+  const { standing, witnessed } = verification;
   const outcome = pinnedOutcomeOf(verification, held);
   const failed = checks.find(({ result }) => result === "fail")?.code ?? null;
   return {
@@ -117,6 +112,7 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
     authorised_now: authorisedNow,
     standing: standing === null ? null : { state: standing.state, in_force: standing.isInForce },
     complete,
+    witnessed,
     trust_root: trustRoot,
     checks,
   };

@@ -40,24 +40,19 @@ export function judgeBundle(
   // Signatures are verified once, however often the bundle is judged as of another position.
   const crypto = rememberVerdicts(nobleCrypto);
   const eventHash = eventHashFor(given.bundle, expected, files);
+  const { requireWitnessed } = expected;
   const expect = {
     ...(expected.anchorId === null ? {} : { anchorId: expected.anchorId }),
     ...(eventHash === null ? {} : { eventHash }),
   };
   const judge = (bundle: Bundle): BundleVerification =>
-    verifyBundle({ bundle, trust: { trustRoots: judgedBy.chain }, expect }, crypto);
+    verifyBundle({ bundle, trust: { trustRoots: judgedBy.chain }, expect, requireWitnessed }, crypto);
   const verification = judge(given.bundle);
-  const outcome = pinnedOutcomeOf(verification, judgedBy);
-  const text = bundleVerdictText(verification, judgedBy, PIN_ADVICE);
-  // A state head in a bundle has no lines of witnesses: of bundles it cannot be asked.
-  const isRefused = expected.requireWitnessed && outcome === "valid";
   return {
     name: given.name,
     kind: "bundle",
-    mark: isRefused ? "warn" : VERDICT_MARKS[outcome],
-    text: isRefused
-      ? `NOT WITNESSED: nobody outside the cluster vouches for a bundle. Without that demand: ${text}`
-      : text,
+    mark: VERDICT_MARKS[pinnedOutcomeOf(verification, judgedBy)],
+    text: bundleVerdictText(verification, judgedBy, PIN_ADVICE),
     steps: [pinStep(judgedBy), ...bundleSteps(verification, judgedBy)],
     leaf: null,
     bundle: {

@@ -46,19 +46,25 @@ function stepsOf({ steps }: ShownCard): string[] {
 
 const allBundles: readonly BundleCase[] = [...bundles.good, ...bundles.bad];
 /** Those with the same pin and expectations are dropped together. */
-const bundleGroups = together(allBundles, (one) => [one.pinned_root_thk, one.expect ?? {}]);
+const bundleGroups = together(allBundles, (one) => [
+  one.pinned_root_thk,
+  one.expect ?? {},
+  one.require_witnessed ?? false,
+]);
 
 type Named = readonly { readonly one: BundleCase; readonly name: string; readonly text: string }[];
 const namesOf = (cases: readonly BundleCase[]): Named =>
   cases.map((one, at) => ({ one, name: `${at}.bundle.json`, text: bundleText(one) }));
 
 /** What the page says of bundles that share a pin and what is expected of them. */
-async function judged(named: Named, { pinned_root_thk: pin, expect: wanted = {} }: BundleCase, more: GivenFile[]) {
+async function judged(named: Named, asked: BundleCase, more: GivenFile[]) {
+  const { pinned_root_thk: pin, expect: wanted = {}, require_witnessed: requireWitnessed = false } = asked;
   const page = await ProofPage.open(built.browser, { file: pageFile });
   await page.pin(pin);
   await page.page.getByText("More to compare with").click();
   await page.page.locator("#expected-hash").fill(wanted.event_hash ?? "");
   await page.page.locator("#expected-anchor").fill(wanted.anchor_id ?? "");
+  await page.demandWitnesses(requireWitnessed);
   await page.give([...named, ...more]);
   const cards = await page.cards(named.length + more.length);
   expect(page.errors).toEqual([]);
@@ -103,11 +109,12 @@ describeInBrowser("bundles, by the command", () => {
     const named = namesOf(cases);
     const cards = await judged(named, first, [{ name: "trust-root.txt", text: document }]);
     const expectedId = first.expect?.anchor_id === undefined ? [] : ["--anchor-id", first.expect.anchor_id];
+    const demand = first.require_witnessed === true ? ["--witnessed"] : [];
     for (const { one, name, text } of named) {
       const path = join(home, name);
       writeFileSync(path, text);
       const pin = ["--trust-root", trustRoot, "--root-thk", one.pinned_root_thk];
-      const said = await commandVerdict(home, ["--bundle", path, ...pin, ...expectedId]);
+      const said = await commandVerdict(home, ["--bundle", path, ...pin, ...expectedId, ...demand]);
       const card = cards.get(name);
       const seen = { mark: card?.mark, sentence: card?.sentence, steps: card === undefined ? [] : stepsOf(card) };
       expect({ vector: one.name, ...seen }).toEqual({
@@ -300,7 +307,7 @@ describeInBrowser("witnesses", () => {
     await page.close();
   });
 
-  test("a checkpoint alone says who has witnessed it, and a bundle cannot be asked", async () => {
+  test("a checkpoint alone says who has witnessed it", async () => {
     const page = await ProofPage.open(built.browser, { file: pageFile });
     const { receipt } = receiptFromJson(named("all of them").receipt);
     await page.pin(receipts.pinned_root_thk);
@@ -310,15 +317,30 @@ describeInBrowser("witnesses", () => {
     const head = (await page.cards(2)).find(({ kind }) => kind === "checkpoint");
     expect([head?.mark, head?.sentence]).toEqual(["pass", expect.stringContaining("witnessed by north, south, west.")]);
     await page.close();
-    const other = await ProofPage.open(built.browser, { file: pageFile });
-    const [bundle] = bundles.good.filter(({ outcome }) => outcome === "valid");
-    if (bundle === undefined) throw new RangeError("bundle.json has valid bundles");
-    await other.pin(bundle.pinned_root_thk);
-    await other.give([{ name: "act.bundle.json", text: bundleText(bundle) }]);
-    expect((await other.cards(1))[0]?.mark).toBe("pass");
-    await other.demandWitnesses(true);
-    await other.page.locator('.card[data-mark="warn"]').waitFor();
-    expect((await other.cards(1))[0]?.sentence).toMatch(/^NOT WITNESSED: /u);
-    await other.close();
+  });
+
+  test("the switch asks for them of a bundle, too: with a state head it cannot have them", async () => {
+    const page = await ProofPage.open(built.browser, { file: pageFile });
+    const [few] = bundles.good.filter(({ name }) => name === "one witness too few, not demanded");
+    const [state] = bundles.good.filter(({ name }) => name === "state head: witnesses listed, and not demanded");
+    if (few === undefined || state === undefined) throw new RangeError("there are no such vectors");
+    await page.pin(few.pinned_root_thk);
+    await page.give([
+      { name: "few.bundle.json", text: bundleText(few) },
+      { name: "state.bundle.json", text: bundleText(state) },
+    ]);
+    const [first, second] = await page.cards(2);
+    expect([first?.mark, second?.mark]).toEqual(["pass", "pass"]);
+    expect(first?.steps).toContain(
+      "–|witnesses|certified, not witnessed: checkpoint 0: 1 of 3 witnesses, 2 needed: west",
+    );
+    await page.demandWitnesses(true);
+    await page.page.locator('.card[data-mark="fail"]').nth(1).waitFor();
+    const refused = await page.cards(2);
+    expect(refused.map(({ sentence }) => sentence)).toEqual([
+      expect.stringMatching(/^NOT VALID \(witnesses\): not_witnessed: checkpoint 0: 1 of 3/u),
+      expect.stringMatching(/^NOT VALID \(witnesses\): state_not_witnessed: no witness signs a state head/u),
+    ]);
+    await page.close();
   });
 });

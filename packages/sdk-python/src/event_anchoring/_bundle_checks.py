@@ -75,9 +75,11 @@ class Progress:
     highest_seen: Optional[Tuple[int, bytes]]
     anchor_id: Optional[bytes]
     event_hash: Optional[bytes]
+    require_witnessed: bool
     chain: Optional[TrustRootChain] = None
     checkpoints: List[CheckpointVerification] = field(default_factory=list)
     state: Optional[ProvedState] = None
+    is_witnessed: bool = False
     singles: List[ProvedLeaf] = field(default_factory=list)
     in_order: List[ProvedLeaf] = field(default_factory=list)
     by_id: Dict[bytes, ProvedLeaf] = field(default_factory=dict)
@@ -163,6 +165,32 @@ def _check_state(progress: Progress) -> str:
     progress.state = proved
     progress.singles += proved.leaves
     return f"{len(proved.leaves)} records are in the state after sequence {newest}, which a quorum has signed"
+
+
+def _missing_witnesses(progress: Progress) -> Optional[Tuple[str, str]]:
+    """Code and detail; None: enough witnesses of the newest trust root have signed every head of the bundle."""
+    newest = progress.held().newest
+    if not newest.witnesses:
+        return "no_witnesses", f"trust root {newest.version} lists no witness"
+    if progress.state is not None:
+        return "state_not_witnessed", "no witness signs a state head, and this bundle rests on one"
+    for place, checkpoint in enumerate(progress.checkpoints):
+        if not checkpoint.witnessed:
+            counted = f"{len(checkpoint.witnesses)} of {len(newest.witnesses)} witnesses"
+            return "not_witnessed", f"checkpoint {place}: {counted}, {newest.witness_quorum} needed"
+    return None
+
+
+def _check_witnesses(progress: Progress) -> str:
+    """Nothing rests on witnesses if the reader demands none."""
+    missing = _missing_witnesses(progress)
+    if missing is None:
+        progress.is_witnessed = True
+        needed = progress.held().newest.witness_quorum
+        return f"{len(progress.checkpoints)} trees, each signed by {needed} witnesses or more"
+    code, detail = missing
+    fail_unless(not progress.require_witnessed, f"{code}: {detail}")
+    return f"certified, not witnessed: {detail}"
 
 
 def _check_leaves(progress: Progress) -> str:
@@ -434,6 +462,7 @@ _CHECKS: Dict[str, Callable[[Progress], str]] = {
     "trust_roots": _check_trust_roots,
     "checkpoints": _check_checkpoints,
     "state": _check_state,
+    "witnesses": _check_witnesses,
     "leaves": _check_leaves,
     "ranges": _check_ranges,
     "subject": _check_subject,

@@ -14,6 +14,7 @@ BUNDLE_CHECKS: Tuple[str, ...] = (
     "trust_roots",
     "checkpoints",
     "state",
+    "witnesses",
     "leaves",
     "ranges",
     "subject",
@@ -69,6 +70,7 @@ class BundleVerification:
         revocations: anchor ids of those in view, ascending by sequence.
         complete: how far no ending can be missing; None: nothing that is named can end. If `to` is not below the
             subject's sequence, the verdict at the action is proved, whatever the outcome.
+        witnessed: witnesses outside the cluster have signed every head that it rests on; False also if it is invalid.
         trust_root_version: the newest version that was judged by.
         superseded_trust_root: the oldest version that a checkpoint or the state head needed instead; None: none did.
     """
@@ -88,5 +90,6 @@ class BundleVerification:
     delegation: Tuple[bytes, ...] = ()
     revocations: Tuple[bytes, ...] = ()
     complete: Optional[Completeness] = None
+    witnessed: bool = False
     trust_root_version: Optional[int] = None
     superseded_trust_root: Optional[int] = None

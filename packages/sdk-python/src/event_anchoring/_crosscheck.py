@@ -115,12 +115,14 @@ def _verify_bundle(request: Mapping[str, Any]) -> Answer:
     seen = request.get("highest_seen")
     if seen is not None:
         expect["highest_seen"] = (seen["version"], seen["root_thk"])
-    found = inspect_bundle(bundle, request["pinned_root_thk"], **expect)
+    is_witnessed_required = request.get("require_witnessed") is True
+    found = inspect_bundle(bundle, request["pinned_root_thk"], require_witnessed=is_witnessed_required, **expect)
     return {
         "outcome": found.outcome,
         "actor_proven": found.actor_proven,
         "authorised_at_action": found.authorised_at_action,
         "authorised_now": found.authorised_now,
+        "witnessed": found.witnessed,
         "fails": next((check.code for check in found.checks if check.result == "fail"), None),
         "not_checked": [check.code for check in found.checks if check.result == "not_checked"],
     }

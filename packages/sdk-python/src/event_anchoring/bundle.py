@@ -23,6 +23,7 @@ def inspect_bundle(
     anchor_id: Optional[Bytes32] = None,
     event_hash: Optional[Bytes32] = None,
     highest_seen: Optional[Tuple[int, Bytes32]] = None,
+    require_witnessed: bool = False,
 ) -> BundleVerification:
     """Verifies a bundle as verify_bundle does, and returns a report for every outcome.
 
@@ -45,6 +46,7 @@ def inspect_bundle(
         highest_seen=seen,
         anchor_id=None if anchor_id is None else bytes32("anchor_id", anchor_id),
         event_hash=None if event_hash is None else bytes32("event_hash", event_hash),
+        require_witnessed=require_witnessed,
     )
     checks, failed = make_checks(progress)
     superseded = progress.superseded()
@@ -78,6 +80,7 @@ def inspect_bundle(
         delegation=trace.delegation,
         revocations=trace.revocations,
         complete=progress.complete,
+        witnessed=progress.is_witnessed,
     )
 
 
@@ -88,6 +91,7 @@ def verify_bundle(
     anchor_id: Optional[Bytes32] = None,
     event_hash: Optional[Bytes32] = None,
     highest_seen: Optional[Tuple[int, Bytes32]] = None,
+    require_witnessed: bool = False,
 ) -> BundleVerification:
     """Verifies a bundle, without network.
 
@@ -101,6 +105,8 @@ def verify_bundle(
         anchor_id: what you ask about.
         event_hash: the hash of your own event.
         highest_seen: version and RootTHK of the newest trust root that you have ever seen.
+        require_witnessed: refuse a bundle that rests on a head which fewer witnesses have signed than the newest trust
+            root asks for. Then the check `witnesses` fails; of a bundle with a state head always: no witness signs one.
 
     Raises:
         VerificationError: for every bundle that is not proved throughout: `bundle_invalid` if something is wrong,
@@ -109,7 +115,14 @@ def verify_bundle(
             `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown`, `bundle_malformed`: it is not a bundle.
         InvalidInput: an argument is not 32 bytes or 64 hex digits.
     """
-    found = inspect_bundle(bundle, trust_root, anchor_id=anchor_id, event_hash=event_hash, highest_seen=highest_seen)
+    found = inspect_bundle(
+        bundle,
+        trust_root,
+        anchor_id=anchor_id,
+        event_hash=event_hash,
+        highest_seen=highest_seen,
+        require_witnessed=require_witnessed,
+    )
     if found.outcome == "valid":
         return found
     code, culprit = _REFUSALS[found.outcome]

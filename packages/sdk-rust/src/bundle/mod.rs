@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 use crate::leaf::{Leaf, LeafBody};
 use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_text::TrustRoot;
 use crate::verify_checkpoint::VerifiedCheckpoint;
 use crate::verify_receipt::{Outcome, Step};
 use force::{check_link, foreign_key, judge_authority};
@@ -39,10 +40,11 @@ use trust::judge_trust_roots;
 use window::{check_window, positions_of};
 
 /// In the order in which they are made. After one that fails nothing more is checked.
-pub const BUNDLE_CHECKS: [&str; 13] = [
+pub const BUNDLE_CHECKS: [&str; 14] = [
     "trust_roots",
     "checkpoints",
     "state",
+    "witnesses",
     "leaves",
     "ranges",
     "subject",
@@ -87,6 +89,9 @@ pub struct BundleExpectation {
     pub event_hash: Option<Hash>,
     /// The highest version of the trust root that the reader has ever seen, with its RootTHK.
     pub highest_seen: Option<(u32, Hash)>,
+    /// Refuse a bundle that rests on a head which fewer witnesses have signed than the newest trust root asks for: the
+    /// check `witnesses` fails. A bundle with a state head is always refused: no witness signs one.
+    pub require_witnessed: bool,
 }
 
 /// What verifying a bundle has shown.
@@ -126,6 +131,8 @@ pub struct BundleVerification {
     pub complete: Option<Completeness>,
     /// The leaf of the subject; `None` if the bundle is invalid.
     pub leaf: Option<Leaf>,
+    /// Witnesses outside the cluster have signed every head that it rests on; false also if the bundle is invalid.
+    pub witnessed: bool,
     /// The newest version that was judged by.
     pub trust_root_version: Option<u32>,
     /// The oldest version that a checkpoint or the state head needed instead of the newest, if one did.
@@ -206,11 +213,12 @@ struct Findings {
     leaf: Leaf,
 }
 
-/// The newest version, and the oldest that a checkpoint needed instead of it.
+/// The newest version, the oldest that a checkpoint needed instead of it, and whether witnesses have signed every head.
 #[derive(Default)]
 struct JudgedBy {
     version: Option<u32>,
     superseded: Option<u32>,
+    witnessed: bool,
 }
 
 /// Verifies a bundle without a network. Success means that its verdicts are correct, not that they are
@@ -258,6 +266,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         delegation: Vec::new(),
         revocations: Vec::new(),
         complete: None,
+        witnessed: false,
         leaf: None,
         trust_root_version: judged_by.version,
         superseded_trust_root: judged_by.superseded,
@@ -273,6 +282,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         verification.delegation = findings.delegation;
         verification.revocations = findings.revocations;
         verification.complete = findings.complete;
+        verification.witnessed = judged_by.witnessed;
         verification.leaf = Some(findings.leaf);
     }
     Ok(verification)
@@ -293,7 +303,7 @@ fn make_checks(
         BundleTrust::Held(_) => "the one that the reader holds",
     };
     checks.pass(format!("{} versions up to {newest}, from {from} on", chain.versions().count()));
-    let (leaves, state) = check_parts(bundle, &chain, checks, judged_by)?;
+    let (leaves, state) = check_parts(bundle, &chain, expect, checks, judged_by)?;
     let subject = check_subject(bundle, expect, &leaves)?;
     checks.pass(format!("{}, sequence {}", subject.leaf.body.kind(), subject.sequence()));
     let count = judge_nested_signatures(&leaves)?;
@@ -328,6 +338,7 @@ fn make_checks(
 fn check_parts(
     bundle: &Bundle,
     chain: &TrustRootChain,
+    expect: &BundleExpectation,
     checks: &mut Checks,
     judged_by: &mut JudgedBy,
 ) -> Result<(ProvedLeaves, Option<ProvedState>), Failure> {
@@ -338,6 +349,8 @@ fn check_parts(
     check_state(bundle.as_of, state.as_ref(), checks)?;
     let named = state.as_ref().map(|state| state.version).filter(|version| judged_by.version != Some(*version));
     judged_by.superseded = judged_by.superseded.into_iter().chain(named).min();
+    let newest = &chain.newest().trust_root;
+    judged_by.witnessed = check_witnesses(&checkpoints, state.is_some(), newest, expect.require_witnessed, checks)?;
     let mut proved = prove_leaves(&bundle.leaves, &checkpoints, state.as_ref().map(|state| &state.trees))?;
     checks.pass(format!("{} leaves lead to their roots", proved.len()));
     let in_ranges = prove_ranges(&bundle.ranges, &checkpoints)?;
@@ -345,6 +358,33 @@ fn check_parts(
     proved.extend(in_ranges);
     proved.extend(state.iter_mut().flat_map(|state| std::mem::take(&mut state.leaves)));
     Ok((ProvedLeaves::new(proved), state))
+}
+
+/// Whether enough witnesses have signed every head; nothing rests on them if the reader demands none.
+fn check_witnesses(
+    checkpoints: &[VerifiedCheckpoint],
+    has_state_head: bool,
+    newest: &TrustRoot,
+    is_required: bool,
+    checks: &mut Checks,
+) -> Result<bool, Failure> {
+    let needed = newest.witness_quorum;
+    let missing = checkpoints.iter().position(|checkpoint| !checkpoint.witnessed);
+    let (code, detail) = match (newest.witnesses.len(), has_state_head, missing) {
+        (0, ..) => ("no_witnesses", format!("trust root {} lists no witness", newest.version)),
+        (_, true, _) => ("state_not_witnessed", "no witness signs a state head, and this bundle rests on one".into()),
+        (listed, false, Some(at)) => {
+            let signed = checkpoints.get(at).map_or(0, |checkpoint| checkpoint.witnesses.len());
+            ("not_witnessed", format!("checkpoint {at}: {signed} of {listed} witnesses, {needed} needed"))
+        }
+        (_, false, None) => {
+            checks.pass(format!("{} trees, each signed by {needed} witnesses or more", checkpoints.len()));
+            return Ok(true);
+        }
+    };
+    Failure::unless(!is_required, || format!("{code}: {detail}"))?;
+    checks.pass(format!("certified, not witnessed: {detail}"));
+    Ok(false)
 }
 
 /// The head is not older than the position of now.

@@ -41,6 +41,7 @@ fn judge(file: &Value, case: &Value) -> (BundleVerification, Result<BundleVerifi
             .get("highest_seen")
             .filter(|seen| seen.is_object())
             .map(|seen| (u32::try_from(seen["version"].as_u64().unwrap()).unwrap(), hash(seen, "root_thk"))),
+        require_witnessed: case["require_witnessed"].as_bool().unwrap_or(false),
     };
     let trust = BundleTrust::Pin(hash(case, "pinned_root_thk"));
     (inspect_bundle(&bundle, &trust, &expect).unwrap(), verify_bundle(&bundle, &trust, &expect))
@@ -77,6 +78,7 @@ fn check_good(file: &Value) {
         let superseded = found.superseded_trust_root.map(u64::from);
         assert_eq!(superseded, case["superseded_trust_root"].as_u64(), "{name}");
         assert!(found.leaf.is_some(), "{name}");
+        assert_eq!(found.witnessed, case["witnessed"].as_bool().unwrap_or(false), "{name}");
         if let Some(state) = case["state"].as_str() {
             let standing = found.standing.as_ref().unwrap();
             assert_eq!((standing.state, standing.is_in_force), (state, case["in_force"].as_bool().unwrap()), "{name}");
@@ -105,6 +107,9 @@ fn check_bad(file: &Value) {
         let (found, verified) = judge(file, case);
         assert_eq!(found.outcome, BundleOutcome::Invalid, "{name}");
         assert_eq!(codes(&found, Outcome::Fail), [text(case, "fails")], "{name}: {:?}", found.checks);
+        let failed = found.checks.iter().find(|check| check.result == Outcome::Fail).unwrap();
+        assert!(failed.detail.contains(case["code"].as_str().unwrap_or("")), "{name}: {}", failed.detail);
+        assert!(!found.witnessed, "{name}");
         assert_eq!(found.checks.iter().map(|check| check.code).collect::<Vec<_>>(), BUNDLE_CHECKS, "{name}");
         assert_eq!((found.authorised_at_action, found.authorised_now), (Authorised::Unknown, Authorised::Unknown));
         let error = verified.unwrap_err();
