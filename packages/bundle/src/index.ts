@@ -1,4 +1,4 @@
-/** Evidence bundles: their format, and their verification offline. */
+/** Evidence bundles and scope documents: their formats, and their verification offline. */
 export { BUNDLE_FORMAT, BUNDLE_LIMITS, bundleToJson, formatBundle } from "./format/bundle.ts";
 export type { Bundle } from "./format/bundle.ts";
 export { BundleError } from "./format/bundle-error.ts";
@@ -16,3 +16,8 @@ export {
 } from "./format/assemble-state-bundle.ts";
 export type { StateBundleSubject } from "./format/assemble-state-bundle.ts";
 export { verifyCheckpoint } from "./verify/verify-checkpoint.ts";
+export { discloseScope, formatScope, makeScope, scopeJson, verifyScope } from "./scope/scope.ts";
+export type { Scope } from "./scope/scope.ts";
+export { ScopeError } from "./scope/scope-error.ts";
+export { parseScope, parseStatements } from "./scope/parse-scope.ts";
+export type { ScopeValue } from "./scope/statement.ts";

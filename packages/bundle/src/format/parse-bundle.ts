@@ -2,8 +2,9 @@ import { InvalidBytesError, base64ToBytes, hexToBytes, toAnchorId } from "@event
 import { BUNDLE_FORMAT, BUNDLE_LIMITS } from "./bundle.ts";
 import type { Bundle, BundleLeaf, BundleRange, BundleState, StatedRecord } from "./bundle.ts";
 import { BundleError } from "./bundle-error.ts";
-import { readBundleJson } from "./strict-json.ts";
+import { readStrictJson } from "./strict-json.ts";
 import type { BundleJson } from "./strict-json.ts";
+import { isOverUtf8Bytes } from "./text-size.ts";
 
 const HASH_BYTES = 32;
 const MEMBERS = [
@@ -127,24 +128,6 @@ function stateOf(value: BundleJson): BundleState | null {
   };
 }
 
-/** Bytes of the text in UTF-8. */
-function utf8LengthOf(text: string): number {
-  let length = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    // Each half of a surrogate pair counts for two of its four bytes.
-    const isHalf = code >= 0xd800 && code <= 0xdfff;
-    length += code < 0x80 ? 1 : code < 0x800 || isHalf ? 2 : 3;
-  }
-  return length;
-}
-
-function assertSize(text: string): void {
-  const { bytesMax } = BUNDLE_LIMITS;
-  const isTooLarge = text.length > bytesMax || (text.length * 3 > bytesMax && utf8LengthOf(text) > bytesMax);
-  if (isTooLarge) throw new BundleError("bundle_too_large", `over ${bytesMax} bytes`);
-}
-
 /** The leaves of all parts are not too many. */
 function assertCount({ leaves, ranges, state }: Bundle): void {
   const single = leaves.length + (state?.records.length ?? 0);
@@ -178,8 +161,9 @@ function formatOf(value: BundleJson): BundleJson | undefined {
  * @throws BundleError
  */
 export function parseBundle(text: string): Bundle {
-  assertSize(text);
-  const json = readBundleJson(text, BUNDLE_LIMITS.depthMax);
+  const { bytesMax, depthMax } = BUNDLE_LIMITS;
+  if (isOverUtf8Bytes(text, bytesMax)) throw new BundleError("bundle_too_large", `over ${bytesMax} bytes`);
+  const json = readStrictJson(text, depthMax, (detail) => new BundleError("bundle_json_invalid", detail));
   if (formatOf(json) !== BUNDLE_FORMAT)
     throw new BundleError("bundle_format_unknown", `its format is not ${BUNDLE_FORMAT}`);
   const { subject, as_of: position, stated, ...parts } = membersOf(json, MEMBERS, "", "state");

@@ -2,8 +2,6 @@
  * JSON that is read the same way in every language. Beyond the grammar it refuses what readers disagree about: repeated
  * names, numbers other than digits up to 2^53 − 1, halves of surrogate pairs, and unbounded nesting.
  */
-import { BundleError } from "./bundle-error.ts";
-
 export type BundleJson =
   | string
   | number
@@ -23,8 +21,16 @@ const CLOSE_ARRAY = 0x5d;
 
 const DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
 
-function invalid(detail: string): BundleError {
-  return new BundleError("bundle_json_invalid", detail);
+/** What is wrong with a text; its caller gives it a code. */
+class InvalidJson extends Error {
+  constructor(detail: string) {
+    super(detail);
+    this.name = "InvalidJson";
+  }
+}
+
+function invalid(detail: string): InvalidJson {
+  return new InvalidJson(detail);
 }
 
 function isDigit(code: number): boolean {
@@ -40,7 +46,8 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-function hasLoneSurrogate(text: string): boolean {
+/** Whether a text is not whole Unicode. */
+export function hasLoneSurrogate(text: string): boolean {
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0;
     if (point >= 0xd800 && point <= 0xdfff) return true;
@@ -131,14 +138,15 @@ class TokenScanner {
 
 /**
  * Reads JSON text, which may be attacker-controlled and is bounded by the caller.
- * @throws BundleError `bundle_json_invalid`
+ * @param refusal what is thrown of a text that is refused
  */
-export function readBundleJson(text: string, depthMax: number): BundleJson {
-  new TokenScanner(text, depthMax).scan();
+export function readStrictJson(text: string, depthMax: number, refusal: (detail: string) => Error): BundleJson {
   try {
+    new TokenScanner(text, depthMax).scan();
     return JSON.parse(text) as BundleJson;
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid("it is no JSON");
+    if (error instanceof InvalidJson) throw refusal(error.message);
+    if (error instanceof SyntaxError) throw refusal("it is no JSON");
     throw error;
   }
 }
