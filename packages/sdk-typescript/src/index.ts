@@ -75,6 +75,7 @@ export { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
 export { inspectBundle, verifyBundle } from "./verify-bundle.ts";
 export type { BundleCheck } from "./verify-bundle.ts";
+export { Scope } from "./scope.ts";
 export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
 export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";
 export { assertCanaries, sha256, verifySignature } from "./crypto.ts";
@@ -92,7 +93,7 @@ export { proofFromTiles } from "./proof-from-tiles.ts";
 export type { FetchTile } from "./proof-from-tiles.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
-export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/bundle";
+export type { BundleCheckCode, BundleOutcome, BundleVerification, ScopeValue } from "@event-anchoring/bundle";
 export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain, Witnessing } from "@event-anchoring/protocol";
 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";

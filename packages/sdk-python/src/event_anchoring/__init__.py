@@ -10,6 +10,7 @@
   `asynchronous`.
 - `prepare_claim_anchor`, `prepare_grant_anchor`, `prepare_event_anchor`, `prepare_revocation`: the exact bytes that
   each party signs, offline. `LocalKey`, `CallbackSigner`: who signs them.
+- `Scope`: what a grant allows, as statements that can be disclosed one by one.
 - `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
   network, against a pinned trust root. What is not good raises; `inspect_receipt` and `inspect_bundle` report on it.
 
@@ -84,6 +85,7 @@ from .receipt import (
     verify_consistency,
     verify_receipt,
 )
+from .scope import Scope
 from .signing import CallbackSigner, LocalKey, Signer
 from .synchronous.client import Client
 from .transport import (
@@ -151,6 +153,7 @@ __all__ = [
     "Response",
     "RetryPolicy",
     "Rollback",
+    "Scope",
     "SemanticHashes",
     "Signer",
     "SigningFailed",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Callable, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
 
-from ._bytes import base64_to_bytes, hex_to_bytes, parse_decimal
+from ._bytes import base64_to_bytes, hex_to_bytes
 from ._records import Position
+from ._strict_json import read_strict_json
 from .errors import VerificationError
 
 BUNDLE_FORMAT = "event-anchoring/v4.2/bundle"
@@ -17,10 +16,8 @@ LEAVES_MAX = 100_000
 TRUST_ROOTS_MAX = 1_000
 CHECKPOINTS_MAX = 1_024
 HASHES_MAX = 53
-DEPTH_MAX = 32
 LEVEL_MAX = 256
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 T = TypeVar("T")
 
 
@@ -77,52 +74,6 @@ class Bundle:
 
 def _refuse(code: str, message: str) -> NoReturn:
     raise VerificationError(code, message)
-
-
-def _pairs(pairs: Sequence[Tuple[str, object]]) -> Dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        _refuse("bundle_json_invalid", "a name is repeated")
-    return found
-
-
-def _integer_of(digits: str) -> int:
-    value = parse_decimal(digits)
-    if value is None:
-        _refuse("bundle_json_invalid", "a number is digits from 0 to 2^53 - 1")
-    return value
-
-
-def _no_number(_: str) -> NoReturn:
-    _refuse("bundle_json_invalid", "a number is digits from 0 to 2^53 - 1")
-
-
-def _check_texts_and_depth(parsed: object) -> None:
-    """Whether every language reads the same: no halves of surrogate pairs, and an end to nesting."""
-    waiting: List[Tuple[object, int]] = [(parsed, 1)]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, str) and _SURROGATE.search(value) is not None:
-            _refuse("bundle_json_invalid", "a text holds half of a surrogate pair")
-        if not isinstance(value, (dict, list)):
-            continue
-        if depth > DEPTH_MAX:
-            _refuse("bundle_json_invalid", f"nested deeper than {DEPTH_MAX}")
-        if isinstance(value, dict):
-            waiting += [(each, depth + 1) for pair in value.items() for each in pair]
-        else:
-            waiting += [(each, depth + 1) for each in value]
-
-
-def _parse_json(text: str) -> object:
-    try:
-        parsed: object = json.loads(
-            text, object_pairs_hook=_pairs, parse_int=_integer_of, parse_float=_no_number, parse_constant=_no_number
-        )
-    except (ValueError, RecursionError) as error:
-        raise VerificationError("bundle_json_invalid", "it is no JSON") from error
-    _check_texts_and_depth(parsed)
-    return parsed
 
 
 def _members(value: object, names: Sequence[str], where: str) -> Mapping[str, object]:
@@ -252,7 +203,7 @@ def parse_bundle(text: Union[str, bytes]) -> Bundle:
             raise VerificationError("bundle_json_invalid", "not UTF-8") from error
     if _is_too_large(text):
         _refuse("bundle_too_large", f"over {BYTES_MAX} bytes")
-    parsed = _parse_json(text)
+    parsed = read_strict_json(text, "bundle_json_invalid")
     if not isinstance(parsed, dict):
         _refuse("bundle_malformed", "the bundle is no object")
     if parsed.get("format") != BUNDLE_FORMAT:

@@ -1,0 +1,47 @@
+/** Scope documents, as programs use them. packages/bundle/test/scope.test.ts holds the vectors. */
+import { inspect } from "node:util";
+import { describe, expect, test } from "@jest/globals";
+import { Scope, VerificationError } from "../src/index.ts";
+
+const scope = Scope.make({ actions: ["refund"], max_amount: 5000, agreement: "ticket 4711" });
+
+function codeOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof VerificationError) return error.code;
+    throw error;
+  }
+  return "nothing thrown";
+}
+
+describe("a scope", () => {
+  test("is made, disclosed in part, read and verified", () => {
+    const shown = Scope.read(scope.disclose(["max_amount"]).toText());
+    expect([shown.statements, shown.withheld]).toEqual([{ max_amount: 5000 }, 2]);
+    shown.verify(scope.scopeHash);
+    shown.verify(Buffer.from(scope.scopeHash, "hex"));
+    expect(Scope.read(Buffer.from(shown.toText())).toJSON()).toEqual(shown.toJSON());
+  });
+
+  test("has other salts each time", () => {
+    const again = Scope.make({ actions: ["refund"], max_amount: 5000, agreement: "ticket 4711" });
+    expect(codeOf(() => again.verify(scope.scopeHash))).toBe("scope_not_granted");
+  });
+
+  test("is refused with the codes of the protocol", () => {
+    const text = scope.toText();
+    expect(codeOf(() => Scope.read(text.replace("5000", "9000")))).toBe("scope_hash_differs");
+    expect(codeOf(() => Scope.read(Uint8Array.of(0xff)))).toBe("scope_json_invalid");
+    expect(codeOf(() => Scope.read(`${" ".repeat(1024 * 1024)}${text}`))).toBe("scope_too_large");
+    expect(codeOf(() => Scope.make({ amount: 0.5 }))).toBe("scope_malformed");
+    expect(codeOf(() => scope.disclose(["amount"]))).toBe("scope_name_unknown");
+    expect(() => scope.verify("ab")).toThrow("scopeHash");
+  });
+
+  test("does not print its salts", () => {
+    const [salt = ""] = /[0-9a-f]{64}(?=","actions)/u.exec(scope.toText()) ?? [];
+    expect(salt).toHaveLength(64);
+    expect(inspect(scope, { depth: 9, showHidden: true })).not.toContain(salt);
+  });
+});
