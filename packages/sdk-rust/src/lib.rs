@@ -22,8 +22,10 @@ mod payloads;
 mod policy;
 mod prepare;
 mod receipt;
+mod scope;
 mod signer;
 mod state_head;
+mod strict_json;
 mod tags;
 mod trust_root;
 mod trust_root_chain;
@@ -63,6 +65,7 @@ pub use prepare::{
     PreparedEvent, PreparedGrant, PreparedRevocation, Revocation, SignedClaim, SignedGrant, SignerRole,
 };
 pub use receipt::Receipt;
+pub use scope::Scope;
 pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
 pub use tags::{client_event_commit, client_revoker, operator_revoker, origin_fingerprint_of};
 pub use trust_root::SignedTrustRoot;

@@ -1,7 +1,6 @@
 //! Judges a bundle without asking anybody. docs/PROTOCOL.md, "Bundle".
 
 mod force;
-mod json;
 mod judge;
 mod leaves;
 mod parse;

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::json::read_strict_json;
 use crate::bytes::{from_base64, from_base64_exact};
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 use crate::state_head::LEVEL_MAX;
+use crate::strict_json::read_strict_json;
 
 const FORMAT: &str = "event-anchoring/v4.2/bundle";
 /// Bytes of UTF-8.
@@ -217,7 +217,7 @@ impl Bundle {
         if text.len() > BYTES_MAX {
             return Err(too_large(format!("over {BYTES_MAX} bytes")));
         }
-        let mut json = read_strict_json(text)?;
+        let mut json = read_strict_json(text, "bundle_json_invalid")?;
         let object = json.as_object_mut().ok_or_else(|| malformed("", "is no object"))?;
         if object.get("format").and_then(Value::as_str) != Some(FORMAT) {
             return Err(Error::verification("bundle_format_unknown", format!("its format is not {FORMAT}")));

@@ -10,6 +10,7 @@ mod merkle;
 mod note;
 mod prepare;
 mod receipt;
+mod scope;
 mod trust_root;
 
 use std::path::{Path, PathBuf};

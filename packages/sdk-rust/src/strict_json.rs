@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 /// Nesting of objects and arrays.
 const DEPTH_MAX: usize = 32;
 
-/// Reads JSON text, which may be attacker-controlled and is bounded by the caller.
-pub(super) fn read_strict_json(text: &str) -> Result<Value> {
+/// Reads JSON text, which may be attacker-controlled and is bounded by the caller. A refusal has the code.
+pub(crate) fn read_strict_json(text: &str, code: &'static str) -> Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = Strict { depth: 0 }.deserialize(&mut deserializer);
     read.and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| Error::verification("bundle_json_invalid", error.to_string()))
+        .map_err(|error| Error::verification(code, error.to_string()))
 }
 
 struct Strict {
@@ -104,7 +104,9 @@ impl<'de> Visitor<'de> for Strict {
 
 #[cfg(test)]
 mod tests {
-    use super::read_strict_json;
+    fn read_strict_json(text: &str) -> crate::Result<serde_json::Value> {
+        super::read_strict_json(text, "bundle_json_invalid")
+    }
 
     #[test]
     fn what_readers_disagree_about_is_refused() {
