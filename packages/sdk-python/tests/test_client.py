@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import pytest
 
@@ -383,6 +383,20 @@ def test_calls_that_need_a_key_say_so() -> None:
     with pytest.raises(InvalidInput) as caught:
         Client("https://a", transport=FakeTransport([])).get_anchor(ID)
     assert caught.value.field == "api_key"
+
+
+@pytest.mark.parametrize("key", [None, "secret-key"])
+def test_the_log_is_open_without_a_key_and_a_key_that_there_is_is_sent(key: Optional[str]) -> None:
+    latest, receipt = example("/v1/event-anchors/latest"), example("/v1/event-anchors/{anchor_id}/receipt")
+    shown = [latest["checkpoint"].encode(), b"\x07" * 32, b"\x00\x01\x09", receipt]
+    asking = FakeTransport([answer(body) for body in shown])
+    asked = Client("https://a", key, transport=asking)
+    asked.get_checkpoint(latest["origin_fingerprint"])
+    asked.get_tile(ID, 0, 0, width=1)
+    asked.get_entries(ID, 0, width=1)
+    asked.get_receipt(receipt["anchor_id"])
+    sent = [dict(request.headers).get("Authorization") for _, request in asking.sent]
+    assert sent == [None if key is None else f"Bearer {key}"] * 4
 
 
 NO_ANSWERS = [b"", b"<html>", b"\xff", b"[]", b"null", b"{}", b'{"anchor":1}', b"[" * 99_999, b"1" * 10_000_000]

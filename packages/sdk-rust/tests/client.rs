@@ -470,6 +470,28 @@ async fn histories_are_asked_for_page_by_page() {
 }
 
 #[tokio::test]
+async fn the_log_is_open_without_a_key_and_a_key_that_there_is_is_sent() {
+    let Some(open_api) = open_api() else { return };
+    let latest = example(&open_api, "getLatestEventAnchor", "200");
+    let receipt = example(&open_api, "getReceipt", "200");
+    let origin = Hash::from_hex(latest["origin_fingerprint"].as_str().unwrap()).unwrap();
+    let note = latest["checkpoint"].as_str().unwrap();
+    let raw = |body: &[u8]| Reply::Answer(HttpResponse { status: 200, headers: Vec::new(), body: body.to_vec() });
+    for key in [None, Some("key")] {
+        let script =
+            Script::new([raw(note.as_bytes()), raw(&[7; 32]), raw(&[0, 1, 9]), raw(receipt.to_string().as_bytes())]);
+        let builder = Client::builder().endpoint("https://a.example").transport(script.clone());
+        let client = key.into_iter().fold(builder, ClientBuilder::api_key).build().unwrap();
+        client.get_checkpoint(&origin).await.unwrap();
+        client.get_tile(&origin, 0, 0, 1).await.unwrap();
+        client.get_entries(&origin, 0, 1).await.unwrap();
+        client.get_receipt(receipt["anchor_id"].as_str().unwrap()).await.unwrap();
+        let sent = script.requests().iter().map(|sent| header(sent, "authorization").is_some()).collect::<Vec<_>>();
+        assert_eq!(sent, [key.is_some(); 4]);
+    }
+}
+
+#[tokio::test]
 async fn the_log_is_read_as_tiles() {
     let Some(open_api) = open_api() else { return };
     let latest = example(&open_api, "getLatestEventAnchor", "200");

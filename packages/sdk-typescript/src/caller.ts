@@ -34,6 +34,9 @@ export interface Operation {
   readonly isAnswer?: ((status: number) => boolean) | undefined;
 }
 
+/** A public log shows it to anybody; another one refuses who has no key. */
+export const OPEN = { isPublic: true, isKeyWelcome: true } as const;
+
 const isSuccess = (status: number): boolean => [200, 201, 202].includes(status);
 
 /** In a query percent-encoding is the only encoding: a plus is a plus. */

@@ -46,7 +46,7 @@ import type {
   VerifiedClaim,
   VerifiedGrant,
 } from "./authority-answers.ts";
-import { Caller } from "./caller.ts";
+import { Caller, OPEN } from "./caller.ts";
 import type { Operation } from "./caller.ts";
 import { clientSettings } from "./client-options.ts";
 import type { BatchOptions, CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
@@ -270,10 +270,10 @@ export class Client {
     return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options, anchorId);
   }
 
-  /** The receipt of an anchor, of now. @param options `witnessed`, and how long to `wait` for that */
+  /** The receipt of an anchor, of now, without a key at a public log. @param options `witnessed`, and how long to `wait` */
   async getReceipt(anchorId: Bytes32, options: WriteOptions = {}): Promise<Receipt> {
     const path = `${anchorPath(anchorId)}/receipt`;
-    const { receipt } = await this.#caller.ask({ path }, readBareReceipt, options);
+    const { receipt } = await this.#caller.ask({ path, ...OPEN }, readBareReceipt, options);
     await this.#guard.check(receipt, anchorId);
     return receipt;
   }
@@ -430,27 +430,27 @@ export class Client {
     return erased;
   }
 
-  /** The newest certified checkpoint of an origin: a signed note, for `verifyCheckpoint`. */
+  /** The newest certified checkpoint of an origin: a signed note, for `verifyCheckpoint`. A public log needs no key. */
   getCheckpoint(originFingerprint: Bytes32, options: CallOptions = {}): Promise<string> {
     const origin = hex32("originFingerprint", originFingerprint);
-    const operation = { path: `/v1/origins/${origin}/checkpoint`, accept: "text/plain" };
+    const operation = { path: `/v1/origins/${origin}/checkpoint`, accept: "text/plain", ...OPEN };
     return this.#caller.askBytes(operation, (body) => noteOf(body, origin), options);
   }
 
-  /** The hashes of a C2SP tile. They prove nothing until they are folded into the root of a checkpoint. */
+  /** The hashes of a C2SP tile: worth what a checkpoint's root says of them. A public log needs no key. */
   getTile(originFingerprint: Bytes32, tile: TilePlace, options: CallOptions = {}): Promise<readonly Uint8Array[]> {
     const { path, width } = placeOfTile(originFingerprint, tile);
-    return this.#caller.askBytes({ path, accept: BYTES }, (body) => hashesOfTile(body, width), options);
+    return this.#caller.askBytes({ path, accept: BYTES, ...OPEN }, (body) => hashesOfTile(body, width), options);
   }
 
-  /** The leaves of a C2SP entry bundle; each hashes to its anchor id. */
+  /** The leaves of a C2SP entry bundle; each hashes to its anchor id. A public log needs no key. */
   getEntries(
     originFingerprint: Bytes32,
     bundle: EntriesPlace,
     options: CallOptions = {},
   ): Promise<readonly Uint8Array[]> {
     const { path, width } = placeOfEntries(originFingerprint, bundle);
-    return this.#caller.askBytes({ path, accept: BYTES }, (body) => leavesOfBundle(body, width), options);
+    return this.#caller.askBytes({ path, accept: BYTES, ...OPEN }, (body) => leavesOfBundle(body, width), options);
   }
 
   async #revoke(

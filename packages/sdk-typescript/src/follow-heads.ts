@@ -1,6 +1,6 @@
 /** The feed of an origin, from its events to verified heads. */
 import { listOf, optional, readCount, readHash, readText, record } from "./answer-reader.ts";
-import { Caller } from "./caller.ts";
+import { Caller, OPEN } from "./caller.ts";
 import type { CallOptions, ClientSettings } from "./client-options.ts";
 import {
   ApiProblem,
@@ -133,7 +133,7 @@ class Pauses {
 function feedOf(origin: string) {
   const isAnswer = (status: number): boolean => status === 200;
   const path = `/v1/origins/${origin}/feed`;
-  return { path, accept: "text/event-stream", isPublic: true, isKeyWelcome: true, isAnswer };
+  return { path, accept: "text/event-stream", ...OPEN, isAnswer };
 }
 
 /** What another try, or another node, may do better. */

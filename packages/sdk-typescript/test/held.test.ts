@@ -195,6 +195,21 @@ describe("the log as tiles", () => {
     },
   );
 
+  test("is open without a key, and shows a key that there is", async () => {
+    const shown = [{ status: 200, text: note }, bytes(...Array.from({ length: 32 }, () => 7)), bytes(0, 1, 9)];
+    const receipt = exampleOf("GET /v1/event-anchors/{anchor_id}/receipt", 200) as Body;
+    for (const apiKey of [undefined, "ea_key"]) {
+      const transport = new FakeTransport(...shown, { status: 200, json: receipt });
+      const { client } = clientOf(transport, { apiKey });
+      await client.getCheckpoint(origin);
+      await client.getTile(ID, { level: 0, index: 0, width: 1 });
+      await client.getEntries(ID, { index: 0, width: 1 });
+      await client.getReceipt(String(receipt["anchor_id"]));
+      const sent = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
+      expect(transport.requests.map(({ headers }) => headers["authorization"])).toEqual(Array(4).fill(sent));
+    }
+  });
+
   test("a checkpoint of another origin is refused", async () => {
     const { client } = clientOf(new FakeTransport({ status: 200, text: note }));
     expect(await codeOf(client.getCheckpoint(ID))).toBe("origin_differs");

@@ -93,8 +93,8 @@ def ask(session: Session, call: Call, read: Callable[[object], T]) -> Operation[
 
 
 def ask_bytes(session: Session, path: str, accept: str) -> Operation[bytes]:
-    """Makes a call whose answer is not JSON."""
-    call = make_call(session, "GET", path, accept=accept, answers=(200,))
+    """Makes a call whose answer is not JSON: of the log itself, for which a public log needs no API key."""
+    call = make_call(session, "GET", path, accept=accept, answers=(200,), needs_key=False, takes_key=True)
     response: Response = yield from exchange(session, call)
     return response.body
 

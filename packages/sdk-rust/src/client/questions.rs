@@ -7,7 +7,7 @@ use serde_json::{json, Map, Value};
 use super::held::{hold_batch, hold_consistency, hold_content, hold_id, hold_latest, hold_list, hold_origin};
 use super::operations::{read_id, BATCH_ITEMS_MAX};
 use super::options::target;
-use super::{Call, Client, EventFilter, Page, TraceOptions, VerifyItem, VerifyOptions};
+use super::{Call, Client, EventFilter, KeyUse, Page, TraceOptions, VerifyItem, VerifyOptions};
 use crate::answers::{
     ActiveClaim, ActiveGrant, AnchorAnswer, ClaimAnchor, Consistency, EventList, Latest, Trace, Verified,
     VerifiedBatch, VerifiedClaim, VerifiedGrant,
@@ -40,7 +40,8 @@ impl Client {
     }
 
     /// The receipt of an anchor, against the newest checkpoint. If it is not certified yet, the service waits for that.
-    /// The receipt is of the anchor that was asked for; [`verify_receipt`](crate::verify_receipt) proves the rest.
+    /// The receipt is of the anchor that was asked for; [`verify_receipt`](crate::verify_receipt) proves the rest. A
+    /// public log needs no API key.
     ///
     /// # Errors
     /// `anchor_not_found`, `certification_stalled`, `anchor_id_differs`.
@@ -50,7 +51,8 @@ impl Client {
         Error: From<H::Error>,
     {
         let anchor_id = read_id(anchor_id)?;
-        let call = self.get_with_receipt(format!("/v1/event-anchors/{anchor_id}/receipt"))?;
+        let target = format!("/v1/event-anchors/{anchor_id}/receipt");
+        let call = Call { key: KeyUse::Welcome, ..self.get_with_receipt(target)? };
         let receipt: Receipt = self.call(&call).await?;
         self.check_receipt(&receipt, &anchor_id).await?;
         Ok(receipt)

@@ -1,6 +1,6 @@
 //! The log itself, as C2SP tlog-tiles: what a monitor fetches that wants every leaf.
 
-use super::{Call, Client};
+use super::{Call, Client, KeyUse};
 use crate::checkpoint::read_checkpoint_note;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint};
@@ -52,14 +52,15 @@ fn read_entries(mut bytes: &[u8], width: u16) -> Option<Vec<Vec<u8>>> {
     (bytes.is_empty() && leaves.len() == usize::from(width)).then_some(leaves)
 }
 
-/// The log of an origin, up to its newest certified size.
+/// The log of an origin, up to its newest certified size. A public log needs no API key.
 impl Client {
     /// The newest certified checkpoint: a signed note, for [`verify_checkpoint`](crate::verify_checkpoint).
     ///
     /// # Errors
     /// `origin_unknown`, or that of the connection.
     pub async fn get_checkpoint(&self, origin_fingerprint: &OriginFingerprint) -> Result<String> {
-        let call = Call { accept: "text/plain", ..self.get(format!("/v1/origins/{origin_fingerprint}/checkpoint")) };
+        let target = format!("/v1/origins/{origin_fingerprint}/checkpoint");
+        let call = Call { accept: "text/plain", key: KeyUse::Welcome, ..self.get(target) };
         let response = self.call_raw(&call, &[]).await?;
         let note = String::from_utf8(response.body)
             .map_err(|cause| Error::response_invalid("the checkpoint is no text").with_source(cause))?;
@@ -107,7 +108,7 @@ impl Client {
 
     async fn tile(&self, origin_fingerprint: &OriginFingerprint, path: &str) -> Result<Vec<u8>> {
         let target = format!("/v1/origins/{origin_fingerprint}/{path}");
-        let call = Call { accept: "application/octet-stream", ..self.get(target) };
+        let call = Call { accept: "application/octet-stream", key: KeyUse::Welcome, ..self.get(target) };
         Ok(self.call_raw(&call, &[]).await?.body)
     }
 }

@@ -38,7 +38,8 @@ class _ReceiptAnswer:
 def get_receipt(session: Session, anchor_id: Bytes32, wait: Optional[Wait] = None) -> Operation[Receipt]:
     """GET /v1/event-anchors/{anchor_id}/receipt."""
     own = inputs.bytes32("anchor_id", anchor_id)
-    call = make_call(session, "GET", f"/v1/event-anchors/{own.hex()}/receipt", wait=wait)
+    path = f"/v1/event-anchors/{own.hex()}/receipt"
+    call = make_call(session, "GET", path, wait=wait, needs_key=False, takes_key=True)
     wrapped = yield from ask(session, call, lambda body: decode(_ReceiptAnswer, {"receipt": body}))
     yield from hold_receipt(session, own.hex(), wrapped.receipt)
     return wrapped.receipt

@@ -20,7 +20,8 @@ class AsyncClient(
 
     Args:
         endpoints: base address of a node or a gateway, or several: a call that one cannot answer goes to the next.
-        api_key: None for what needs none: healthz, readyz, limits, trust_root.
+        api_key: None for what needs none: healthz, readyz, limits, trust_root; and on a public log its checkpoints,
+            tiles, entries, receipts and feed.
         origin_fingerprint: where to write; None: that of the node that answers healthz first, kept from then on.
         trust_root: a verified chain. If given, every receipt that comes with an answer is verified against it, and
             compared with the request, before the answer is returned: VerificationError.
