@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { anchorIdOf, bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
+import { anchorctl } from "../src/index.ts";
 import { FileServer } from "./file-server.ts";
 import { PaperCluster } from "./paper-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -106,6 +107,28 @@ describe("anchorctl export", () => {
     expect((await run()).stdout).toContain("606 leaves, 1 more");
     expect(node.asked.filter((path) => path.includes("/tile/"))).toEqual([`${base}/tile/entries/002.p/94`]);
     expect(existsSync(join(out, ".part"))).toBe(false);
+  });
+
+  test("is refused while another one writes to the folder, and not because one was killed", async () => {
+    let isShown = (): void => undefined;
+    const shownAt = new Promise<void>((resolve) => (isShown = resolve));
+    const slow = await FileServer.start((path) => {
+      isShown();
+      return shown(path);
+    });
+    const stop = new AbortController();
+    const silent = { isTTY: false, write: () => undefined };
+    const io = { stdout: silent, stderr: silent, workingDir: home, environment: {}, signal: stop.signal };
+    const first = anchorctl(["export", out, "--api-url", slow.url, "--interval", "1h", ...trust()], io);
+    await shownAt;
+    const { exitCode, stdout } = await run("--json");
+    expect([exitCode, JSON.parse(stdout)]).toEqual([2, expect.objectContaining({ failure: "locked" })]);
+    stop.abort();
+    expect(await first).toBe(0);
+    slow.stop();
+    writeFileSync(join(out, `.lock-${process.pid}-${"0".repeat(16)}-${"0".repeat(8)}`), "");
+    expect(await run()).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(out).filter((name) => name.startsWith(".lock"))).toEqual([]);
   });
 
   test("of files that a plain web server shows is watched by the monitor, without a key", async () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { hasCode } from "./has-code.ts";
+import { hasCode } from "@event-anchoring/provision";
 import { writeAtomically } from "./write-atomically.ts";
 
 export interface ClusterFileNode {

@@ -1,10 +1,10 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { hasCode } from "@event-anchoring/provision";
 import type { CalledNode, ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
 import type { ClusterFileNode } from "./cluster-file.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { processScript } from "./process-script.ts";
-import { hasCode } from "./has-code.ts";
 import { DATABASE, apiConfig, controlPlaneConfig } from "./node-config.ts";
 import { ownFolder } from "./os-user.ts";
 import { LOOPBACK } from "./ports.ts";

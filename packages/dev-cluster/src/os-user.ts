@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { chownSync, lstatSync, mkdirSync, readFileSync } from "node:fs";
-import { hasCode } from "./has-code.ts";
+import { hasCode } from "@event-anchoring/provision";
 
 /** The unprivileged account that runs Postgres when the caller is root. */
 export interface OsUser {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { hasCode } from "./has-code.ts";
+import { hasCode } from "@event-anchoring/provision";
 import { ownFolder } from "./os-user.ts";
 import type { OsUser } from "./os-user.ts";
 import type { PostgresInstallation } from "./postgres-installation.ts";

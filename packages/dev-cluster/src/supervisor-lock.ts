@@ -1,9 +1,8 @@
 import { linkSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { hasCode } from "./has-code.ts";
-import { identityOf, isAlive, signalProcess } from "./process-identity.ts";
-import type { ProcessIdentity } from "./process-identity.ts";
+import { hasCode, identityOf, isAlive, signalProcess } from "@event-anchoring/provision";
+import type { ProcessIdentity } from "@event-anchoring/provision";
 import { writeAtomically } from "./write-atomically.ts";
 
 /** A process that the supervisor started, as a later start must be able to recognise it. */

@@ -23,7 +23,7 @@ import { LOOPBACK, choosePorts } from "../src/ports.ts";
 import { openPostgresInstallation } from "../src/postgres-installation.ts";
 import { EmbeddedPostgres } from "../src/postgres.ts";
 import type { EmbeddedPostgresOptions, PostgresExit } from "../src/postgres.ts";
-import { identityOf, isAlive } from "../src/process-identity.ts";
+import { identityOf, isAlive } from "@event-anchoring/provision";
 
 const OWNER = fileURLToPath(new URL("stand-ins/postgres-owner.js", import.meta.url));
 const BUILT = fileURLToPath(new URL("../dist/index.js", import.meta.url));

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 import { BackOff } from "../src/back-off.ts";
-import { identityOf, isAlive, signalProcess } from "../src/process-identity.ts";
+import { identityOf, isAlive, signalProcess } from "@event-anchoring/provision";
 import { RotatingLog } from "../src/rotating-log.ts";
 import { SupervisedProcess } from "../src/supervised-process.ts";
 import type { ProcessEnd } from "../src/supervised-process.ts";

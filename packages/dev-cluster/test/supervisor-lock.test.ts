@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
-import { identityOf, isAlive } from "../src/process-identity.ts";
+import { identityOf, isAlive } from "@event-anchoring/provision";
 import { AlreadySupervisedError, SupervisorLock } from "../src/supervisor-lock.ts";
 
 const CHILD = fileURLToPath(new URL("stand-ins/child.js", import.meta.url));

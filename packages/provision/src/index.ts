@@ -33,6 +33,9 @@ export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
 export { writeGatewayFiles } from "./gateway-files.ts";
 export { scramVerifier } from "./scram.ts";
+export { hasCode } from "./has-code.ts";
+export { identityOf, isAlive, signalProcess } from "./process-identity.ts";
+export type { ProcessIdentity } from "./process-identity.ts";
 export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
 export { NodeCardError, formatNodeCard, parseNodeCard } from "./node-card.ts";
 export type { NodeCard } from "./node-card.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { VerificationError, extendTrustRoot, readers } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
 import { exportOrigin } from "../export/export-origin.ts";
 import type { ExportedOrigin } from "../export/export-origin.ts";
+import { FolderLock } from "../export/folder-lock.ts";
 import { LogFolder } from "../export/log-folder.ts";
 import { PublicLog } from "../export/public-log.ts";
 import { heldTrustRootsOf } from "../reports/check-receipt.ts";
@@ -16,6 +16,7 @@ import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { waited } from "../terminal/waited.ts";
 import { leaves } from "../terminal/words.ts";
 import type { HeldTrustRoots } from "../files/trust-roots.ts";
 
@@ -38,6 +39,7 @@ const PAGE = "index.html";
 /**
  * `anchorctl export`: the log as files, by the paths at which a public log shows it. Goes on where it ended. Nothing is
  * published that its checkpoint does not cover.
+ * @throws CliError `locked` while another export writes to the folder
  */
 export async function exportCommand(
   options: ExportOptions,
@@ -48,15 +50,14 @@ export async function exportCommand(
   const held = heldTrustRootsOf(options.trust);
   if (held === null) throw new CliError(EXIT.usage, "trust_root_missing", "no trust root: give --trust-root");
   const run = { folder: new LogFolder(options.out), log: new PublicLog(service), held, options, progress };
-  for (;;) {
-    report(await exportLog(run), run, printer);
-    if (options.intervalMs === null) return EXIT.ok;
-    try {
-      await delay(options.intervalMs, undefined, options.signal === null ? {} : { signal: options.signal });
-    } catch (error) {
-      if (options.signal?.aborted === true) return EXIT.ok;
-      throw error;
+  const lock = FolderLock.take(options.out);
+  try {
+    for (;;) {
+      report(await exportLog(run), run, printer);
+      if (options.intervalMs === null || !(await waited(options.intervalMs, options.signal))) return EXIT.ok;
     }
+  } finally {
+    lock.release();
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { ApiProblem, FileMonitorStore, Monitor, VerificationError } from "@event-anchoring/sdk";
 import type { MonitorLook } from "@event-anchoring/sdk";
@@ -18,6 +17,7 @@ import type { Printer } from "../terminal/printer.ts";
 import { asCliError } from "../files/read-input.ts";
 import { foreignTrustRoots } from "../service/service-trust-roots.ts";
 import { Service, refusedBy, unavailable } from "../service/service.ts";
+import { waited } from "../terminal/waited.ts";
 import { leaves } from "../terminal/words.ts";
 import type { Target } from "../files/target.ts";
 import type { HeldTrustRoots } from "../files/trust-roots.ts";
@@ -121,17 +121,6 @@ async function watchForGood(
     return EXIT.ok;
   } finally {
     service.close();
-  }
-}
-
-/** False: the signal has ended it. */
-async function waited(ms: number, signal: AbortSignal | null): Promise<boolean> {
-  try {
-    await delay(ms, undefined, signal === null ? {} : { signal });
-    return true;
-  } catch (error) {
-    if (signal?.aborted === true) return false;
-    throw error;
   }
 }
 
