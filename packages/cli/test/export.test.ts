@@ -8,6 +8,7 @@ import { verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
 import { anchorctl } from "../src/index.ts";
 import { FileServer } from "./file-server.ts";
 import { PaperCluster } from "./paper-cluster.ts";
+import { publicFile } from "./public-file.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
 
@@ -44,16 +45,7 @@ function grow(count: number): void {
 function shown(path: string): Uint8Array | string | null {
   const given = instead.get(path);
   if (given !== undefined) return given;
-  if (path === "index.html") return "<html>page</html>";
-  if (path === "v1/trust-root") {
-    return JSON.stringify({ chain: [{ version: 1, document: cluster.ceremony.document }] });
-  }
-  const base = `v1/origins/${cluster.origin}`;
-  if (path === `${base}/checkpoint`) return cluster.checkpoint();
-  const [, index, width = "256"] = /\/tile\/entries\/(\d{3})(?:\.p\/(\d+))?$/u.exec(path) ?? [];
-  if (index === undefined || !path.startsWith(base)) return null;
-  const first = Number(index) * 256;
-  return bundleOf(cluster.leaves.slice(first, first + Number(width)));
+  return publicFile(cluster, path);
 }
 
 function bundleOf(leaves: readonly Uint8Array[]): Uint8Array {

@@ -5,11 +5,33 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { LEAF_KIND, ZERO_32, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
 import { until } from "@event-anchoring/testkit";
 import { anchorctl } from "../src/index.ts";
+import { FileServer } from "./file-server.ts";
 import { PaperCluster } from "./paper-cluster.ts";
+import { publicFile } from "./public-file.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import { WebhookReceiver } from "./webhook-receiver.ts";
+
+const CLAIM = {
+  attributeType: 1,
+  attributeHash: ZERO_32,
+  issuedAt: 0,
+  expiresAt: 0,
+  subjectPublicKey: ZERO_32,
+  subjectSignature: new Uint8Array(64).fill(7),
+  issuerPublicKey: ZERO_32,
+  issuerSignature: new Uint8Array(64).fill(7),
+};
+const REVOCATION = {
+  reason: 1,
+  suspectSince: 0,
+  issuedAt: 0,
+  authority: 1,
+  revoker: ZERO_32,
+  signature: new Uint8Array(64).fill(7),
+};
 
 let home: string;
 let cluster: PaperCluster;
@@ -110,7 +132,45 @@ test("an alarm is evidence, a metric and a webhook, once; the watch goes on", as
   expect(await done).toBe(0);
 }, 60_000);
 
+test("a revocation that touches a named entity is told, at files without a key", async () => {
+  const alice = "a1".repeat(32);
+  const claim = cluster.append({ kind: LEAF_KIND.claim, ...CLAIM, entityFingerprint: hexToBytes(alice, 32) });
+  const revocation = cluster.append({
+    kind: LEAF_KIND.revocation,
+    ...REVOCATION,
+    targetAnchorId: toAnchorId(hexToBytes(claim, 32)),
+  });
+  writeFileSync(join(home, "entities"), `${alice}  Alice\n`);
+  const files = await FileServer.start((path) => publicFile(cluster, path));
+  const controller = new AbortController();
+  const silent = { isTTY: false, write: () => undefined };
+  const told = ["--webhook", receiver.url, "--webhook-keys", join(home, "keys"), "--entities", join(home, "entities")];
+  const args = watch().map((each) => (each === cluster.apiUrl ? files.url : each));
+  const io = { stdout: silent, stderr: silent, workingDir: home, environment: {}, signal: controller.signal };
+  const done = anchorctl([...args, "--interval", "1s", ...told], io);
+  const isRevocation = ({ body }: { readonly body: string }): boolean => body.includes('"log.revocation"');
+  await until("the revocation is told", () => receiver.received.some(isRevocation));
+  controller.abort();
+  expect(await done).toBe(0);
+  files.stop();
+  const { headers, body = "" } = receiver.received.find(isRevocation) ?? {};
+  expect(headers?.["webhook-id"]).toBe(`revocation_${revocation}`);
+  expect((JSON.parse(body) as Readonly<Record<string, unknown>>)["data"]).toEqual({
+    origin_fingerprint: cluster.origin,
+    anchor_id: revocation,
+    sequence: 6,
+    accepted_at: expect.stringMatching(/^20\d\d-/u),
+    target_anchor_id: claim,
+    reason: "key_compromise",
+    authority: "issuer",
+    suspect_since: 0,
+    entities_count: 1,
+    entities: [{ entity_fingerprint: alice, records_count: 1, records: [claim] }],
+  });
+}, 60_000);
+
 test.each([
+  [["--interval", "1s", "--entities", "names"], "--entities needs --webhook"],
   [["--listen", "127.0.0.1:9110"], "need --interval"],
   [["--interval", "1s", "--listen", "9110"], "--listen takes host:port"],
   [["--interval", "1s", "--webhook", "https://a.example"], "needs --webhook-keys"],

@@ -147,10 +147,23 @@ describe("delivery", () => {
     webhooks.add(event("alarm_1"));
     expect(new WebhookQueue(path()).waiting.map(({ id }) => id)).toEqual(["head_5", "alarm_1"]);
     const queue = new WebhookQueue(path());
-    const waiting = { url: receiver.url, subject: null, body: "{}", attempts: 0, dueMs: 0 };
+    const waiting = { url: receiver.url, type: "log.alarm" as const, subject: null, body: "{}", attempts: 0, dueMs: 0 };
     const taken = Array.from({ length: 1001 }, (_, at) => queue.add({ ...waiting, id: `alarm_x${at}` }));
     expect([taken.filter(Boolean).length, queue.waiting.length]).toEqual([999, 1000]);
     expect(queue.waiting.some(({ id }) => id === "head_5")).toBe(false);
+  });
+
+  test("is of an alarm first, and revocations leave room for it", async () => {
+    const webhooks = webhooksOf();
+    for (let at = 0; at < 500; at++) {
+      expect(webhooks.hasRoom).toBe(true);
+      webhooks.add({ ...event(`revocation_${at}`), type: "log.revocation" });
+    }
+    expect(webhooks.hasRoom).toBe(false);
+    webhooks.add(event("alarm_1"));
+    await webhooks.deliver();
+    await webhooks.deliver();
+    expect([ids(), webhooks.waitingCount]).toEqual([["alarm_1", "revocation_0"], 499]);
   });
 
   test("does not begin from a damaged file", () => {

@@ -270,7 +270,7 @@ export class Client {
     return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options, anchorId);
   }
 
-  /** The receipt of an anchor, of now, without a key at a public log. @param options `witnessed`, and how long to `wait` */
+  /** The receipt of an anchor, of now; at a public log without a key. @param options `witnessed`, how long to `wait` */
   async getReceipt(anchorId: Bytes32, options: WriteOptions = {}): Promise<Receipt> {
     const path = `${anchorPath(anchorId)}/receipt`;
     const { receipt } = await this.#caller.ask({ path, ...OPEN }, readBareReceipt, options);

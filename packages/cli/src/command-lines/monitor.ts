@@ -7,6 +7,7 @@ import type { LastingOptions } from "../commands/monitor.ts";
 import { asCliError } from "../files/read-input.ts";
 import { stateHome } from "../files/settings.ts";
 import { listenAddressOf } from "../monitor/monitor-listener.ts";
+import { readWatchedEntities } from "../monitor/watched-entities.ts";
 import { readWebhookKeys } from "../monitor/webhook-signature.ts";
 import { webhookUrlOf } from "../monitor/webhooks.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -30,6 +31,7 @@ interface MonitorFlags extends TargetFlags, TrustFlags, TimeoutFlags {
   readonly evidence?: string;
   readonly webhook: readonly string[];
   readonly webhookKeys?: string;
+  readonly entities?: string;
 }
 
 export function addMonitor(program: Command, context: CommandContext): void {
@@ -44,7 +46,8 @@ export function addMonitor(program: Command, context: CommandContext): void {
     .option("--listen <address>", "go on after alarms; metrics and health at host:port, such as 127.0.0.1:9110")
     .option("--evidence <folder>", "a file for each alarm (default: <state>.evidence; with --listen or --webhook)")
     .addOption(repeatable("--webhook <url>", "go on after alarms; who is told of heads and alarms; may be repeated"))
-    .option("--webhook-keys <file>", "what webhooks are signed with: whsec_… or whsk_…, one a line");
+    .option("--webhook-keys <file>", "what webhooks are signed with: whsec_… or whsk_…, one a line")
+    .option("--entities <file>", "entity fingerprints, one a line: tell revocations that touch them, too");
   withTimeout(withTrustRoot(withTarget(command)))
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
@@ -70,7 +73,10 @@ export function addMonitor(program: Command, context: CommandContext): void {
 }
 
 /** Null: it ends at the first alarm. @throws CliError `usage` */
-function serviceOf({ listen, evidence, webhook, webhookKeys }: MonitorFlags): LastingOptions | null {
+function serviceOf({ listen, evidence, webhook, webhookKeys, entities }: MonitorFlags): LastingOptions | null {
+  if (entities !== undefined && webhook.length === 0) {
+    throw new CliError(EXIT.usage, "webhook_missing", "--entities needs --webhook");
+  }
   if (listen === undefined && webhook.length === 0) return null;
   if (webhook.length > 0 && webhookKeys === undefined) {
     throw new CliError(EXIT.usage, "webhook_keys_missing", "--webhook needs --webhook-keys");
@@ -80,6 +86,7 @@ function serviceOf({ listen, evidence, webhook, webhookKeys }: MonitorFlags): La
     evidencePath: evidence ?? null,
     webhookUrls: webhook.map(webhookUrlOf),
     webhookKeys: webhookKeys === undefined ? [] : readWebhookKeys(readKeys(webhookKeys)),
+    entities: entities === undefined ? null : readWatchedEntities(entities),
   };
 }
 

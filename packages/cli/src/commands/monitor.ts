@@ -7,7 +7,9 @@ import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { pinJson, printPin } from "../reports/describe-pin.ts";
 import { EvidenceFolder } from "../monitor/evidence-folder.ts";
+import { leafSourceOf } from "../monitor/leaf-source.ts";
 import type { ListenAddress } from "../monitor/monitor-listener.ts";
+import { RevocationMemory } from "../monitor/revocation-memory.ts";
 import { WatchService } from "../monitor/watch-service.ts";
 import { WebhookQueue } from "../monitor/webhook-queue.ts";
 import type { SignWebhook } from "../monitor/webhook-signature.ts";
@@ -43,6 +45,8 @@ export interface LastingOptions {
   readonly evidencePath: string | null;
   readonly webhookUrls: readonly string[];
   readonly webhookKeys: readonly SignWebhook[];
+  /** Fingerprints of those whose revocations receivers are told; null: nobody's. */
+  readonly entities: ReadonlySet<string> | null;
 }
 
 /**
@@ -65,7 +69,7 @@ export async function monitorCommand(options: MonitorOptions, target: Target, pr
   const watch = { held, isJson, apiUrls: target.apiUrls, evidencePath: store.evidencePath };
   const look = (): Promise<MonitorLook> => lookAround(monitor, statePath);
   if (options.service !== null && options.intervalMs !== null) {
-    const service = await serviceOf(options.service, options, target.apiUrls, statePath, printer);
+    const service = await serviceOf(options.service, options, target, statePath, printer);
     return watchForGood({ look, service, intervalMs: options.intervalMs, signal: options.signal }, watch, printer);
   }
   for (;;) {
@@ -78,19 +82,22 @@ export async function monitorCommand(options: MonitorOptions, target: Target, pr
 }
 
 function serviceOf(
-  { listen, evidencePath, webhookUrls: urls, webhookKeys: keys }: LastingOptions,
+  { listen, evidencePath, webhookUrls: urls, webhookKeys: keys, entities }: LastingOptions,
   { intervalMs, timeoutMs }: Pick<MonitorOptions, "intervalMs" | "timeoutMs">,
-  apiUrls: readonly string[],
+  { apiUrls, apiKey, onWait }: Target,
   statePath: string,
   printer: Printer,
 ): Promise<WatchService> {
   const now = (): number => Date.now();
-  const say = (text: string): void => printer.check("warn", "webhook", text);
+  const say = (text: string): void => printer.check("warn", "watch", text);
   const queue = new WebhookQueue(`${statePath}.webhooks`);
   const webhooks = urls.length === 0 ? null : new Webhooks({ urls, keys, queue, now, chance: Math.random, say });
   const evidence = new EvidenceFolder(evidencePath ?? `${statePath}.evidence`);
+  const source = leafSourceOf(new Service({ apiUrls, apiKey, timeoutMs, onWait }));
+  const memory = entities === null ? null : new RevocationMemory(`${statePath}.revocations`, entities);
+  const named = memory === null ? null : { memory, source };
   const silenceMsMax = 3 * (intervalMs ?? 0) + 3 * timeoutMs * apiUrls.length;
-  return WatchService.start({ apiUrls, listen, evidence, webhooks, silenceMsMax, now });
+  return WatchService.start({ apiUrls, listen, evidence, webhooks, named, say, silenceMsMax, now });
 }
 
 interface LastingWatch {
@@ -120,7 +127,7 @@ async function watchForGood(
     } while (await waited(intervalMs, signal));
     return EXIT.ok;
   } finally {
-    service.close();
+    await service.close();
   }
 }
 

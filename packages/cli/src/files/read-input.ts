@@ -1,5 +1,17 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  createReadStream,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { Progress } from "../terminal/progress.ts";
@@ -65,6 +77,24 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
   try {
     writeFileSync(partial, content);
     renameSync(partial, path);
+  } catch (error) {
+    throw asCliError(path, "write", error);
+  }
+}
+
+/** The same, in a folder that is made if there is none; afterwards it is on disk, for its owner alone. */
+export function writeDurably(path: string, content: string): void {
+  const unfinished = `${path}.tmp`;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const file = openSync(unfinished, "w", 0o600);
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(unfinished, path);
   } catch (error) {
     throw asCliError(path, "write", error);
   }

@@ -1,6 +1,13 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import type { MonitorLook } from "@event-anchoring/sdk";
 
+/** What is counted when it is asked for. */
+interface Held {
+  readonly evidenceFiles: number;
+  readonly webhooksWaiting: number;
+  readonly leavesUnread: number;
+}
+
 /** What a watch has seen, for Prometheus. Labels are addresses of the command line, and origins of the trust root. */
 export class MonitorMetrics {
   readonly #registry = new Registry();
@@ -39,6 +46,22 @@ export class MonitorMetrics {
     registers: [this.#registry],
   });
 
+  readonly #unread = new Gauge({
+    name: "anchoring_monitor_leaves_unread",
+    help: "Leaves of verified heads that were not read for revocations yet",
+    registers: [this.#registry],
+  });
+  readonly #readAt = new Gauge({
+    name: "anchoring_monitor_leaves_read_timestamp_seconds",
+    help: "When all leaves of the newest heads had last been read for revocations, Unix time; 0: they are not read",
+    registers: [this.#registry],
+  });
+  readonly #revocations = new Counter({
+    name: "anchoring_monitor_revocations_total",
+    help: "Revocations that touch named entities",
+    registers: [this.#registry],
+  });
+
   constructor(apiUrls: readonly string[]) {
     this.#apiUrls = apiUrls;
     for (const outcome of ["consistent", "alarm", "refused"]) this.#looks.inc({ outcome }, 0);
@@ -59,10 +82,20 @@ export class MonitorMetrics {
     this.#looks.inc({ outcome: "refused" });
   }
 
+  /** All leaves up to heads that were verified have been read. */
+  read(nowMs: number): void {
+    this.#readAt.set(nowMs / 1000);
+  }
+
+  revoked(): void {
+    this.#revocations.inc();
+  }
+
   /** In the text format of Prometheus. */
-  async text(evidenceFiles: number, webhooksWaiting: number): Promise<string> {
+  async text({ evidenceFiles, webhooksWaiting, leavesUnread }: Held): Promise<string> {
     this.#evidence.set(evidenceFiles);
     this.#webhooks.set(webhooksWaiting);
+    this.#unread.set(leavesUnread);
     return this.#registry.metrics();
   }
 }

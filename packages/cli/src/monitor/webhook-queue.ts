@@ -1,18 +1,22 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
 import { isRecord } from "../files/nearest-cluster.ts";
-import { asCliError } from "../files/read-input.ts";
+import { asCliError, writeDurably } from "../files/read-input.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 
 const FORMAT = "anchorctl/webhooks/v1";
 /** Beyond these the oldest that is no alarm goes, and then the newest is not taken. */
 const WAITING_MAX = 1000;
 
+/** The first is sent before the others. */
+const TYPES = ["log.alarm", "log.head", "log.revocation"] as const;
+export type WebhookType = (typeof TYPES)[number];
+
 /** One event for one receiver. */
 export interface WaitingWebhook {
   /** The same for every attempt, and after a restart. */
   readonly id: string;
   readonly url: string;
+  readonly type: WebhookType;
   /** What a newer one of the same subject replaces: an older head of an origin. Null: nothing does. */
   readonly subject: string | null;
   readonly body: string;
@@ -35,6 +39,11 @@ export class WebhookQueue {
 
   get waiting(): readonly WaitingWebhook[] {
     return this.#waiting;
+  }
+
+  /** Whether what can wait its turn may be added: half of the room is kept for alarms. */
+  hasRoomFor(count: number): boolean {
+    return this.#waiting.length + count <= WAITING_MAX / 2;
   }
 
   /** @returns false: there is no room */
@@ -65,20 +74,7 @@ export class WebhookQueue {
   }
 
   #replace(waiting: readonly WaitingWebhook[]): void {
-    const unfinished = `${this.#path}.tmp`;
-    try {
-      mkdirSync(dirname(this.#path), { recursive: true });
-      const file = openSync(unfinished, "w", 0o600);
-      try {
-        writeFileSync(file, JSON.stringify({ format: FORMAT, waiting }));
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(unfinished, this.#path);
-    } catch (error) {
-      throw asCliError(this.#path, "write", error);
-    }
+    writeDurably(this.#path, JSON.stringify({ format: FORMAT, waiting }));
     this.#waiting = waiting;
   }
 }
@@ -101,7 +97,8 @@ function read(path: string): readonly WaitingWebhook[] {
 
 function isWaiting(value: unknown): value is WaitingWebhook {
   if (!isRecord(value)) return false;
-  const { id, url, subject, body, attempts, dueMs } = value;
+  const { id, url, type, subject, body, attempts, dueMs } = value;
+  if (!TYPES.some((known) => known === type)) return false;
   const areTexts = [id, url, body].every((each) => typeof each === "string");
   return areTexts && (subject === null || typeof subject === "string") && [attempts, dueMs].every(Number.isFinite);
 }

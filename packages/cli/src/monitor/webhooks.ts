@@ -2,7 +2,7 @@ import { request } from "undici";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { webhookHeaders } from "./webhook-signature.ts";
 import type { SignWebhook } from "./webhook-signature.ts";
-import type { WaitingWebhook, WebhookQueue } from "./webhook-queue.ts";
+import type { WaitingWebhook, WebhookQueue, WebhookType } from "./webhook-queue.ts";
 
 /** How long a receiver may take. */
 const TIMEOUT_MS = 15_000;
@@ -14,7 +14,7 @@ const GONE = 410;
 /** An event, before it is for anybody. */
 export interface WebhookEvent {
   readonly id: string;
-  readonly type: "log.head" | "log.alarm";
+  readonly type: WebhookType;
   readonly timestamp: string;
   /** What a newer one replaces; null: nothing does. */
   readonly subject: string | null;
@@ -63,16 +63,23 @@ export class Webhooks {
     const body = JSON.stringify({ type, timestamp, data: content });
     for (const url of urls) {
       if (this.#gone.has(url)) continue;
-      const isTaken = queue.add({ id, url, subject, body, attempts: 0, dueMs: now() });
+      const isTaken = queue.add({ id, url, type, subject, body, attempts: 0, dueMs: now() });
       if (!isTaken) say(`too many webhooks wait: ${type} ${id} is not sent to ${url}`);
     }
   }
 
-  /** One attempt for each receiver that has something due. */
+  /** Whether one more that cannot be left out may be added. */
+  get hasRoom(): boolean {
+    return this.#options.queue.hasRoomFor(this.#options.urls.length);
+  }
+
+  /** One attempt for each receiver that has something due: an alarm, if there is one, else what came first. */
   async deliver(): Promise<void> {
     const { queue, now } = this.#options;
     const due = queue.waiting.filter(({ dueMs, url }) => dueMs <= now() && !this.#busy.has(url));
-    const first = new Map(due.toReversed().map((webhook) => [webhook.url, webhook]));
+    const isAlarm = ({ type }: WaitingWebhook): boolean => type === "log.alarm";
+    const inTurn = [...due.filter(isAlarm), ...due.filter((each) => !isAlarm(each))];
+    const first = new Map(inTurn.toReversed().map((webhook) => [webhook.url, webhook]));
     await Promise.all([...first.values()].map((webhook) => this.#attempt(webhook)));
   }
 
