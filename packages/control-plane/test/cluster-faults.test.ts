@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
+import { StoreError } from "@event-anchoring/store";
 import { anchor, answered, certifiedSizes, readyCluster } from "./cluster-steps.ts";
 import { acceptedId, batchCommand, eventCommand } from "./commands.ts";
 import { seededRandom } from "./doubles.ts";
@@ -322,6 +323,27 @@ describe("an ended session", () => {
     leader.live().stop();
     expect(await write).toMatchObject({ kind: "refused", code: "outcome_unknown" });
     expect(await read).toMatchObject({ type: "refused", code: "unavailable" });
+  });
+});
+
+describe("what works beside log and tables fails", () => {
+  test("a node whose rows are damaged halts, and does not load the same rows again and again", async () => {
+    const cluster = await readyCluster();
+    const node = cluster.nodes[0] as QuietMachine;
+    node.database.failBeside(new StoreError("corrupt", "leaves from 8 to 15 are missing"));
+    await cluster.until(() => node.stopped !== null, "a halt");
+    expect(node.stopped).toMatchObject({ reason: "halted", code: "corrupt_row" });
+  });
+
+  test("a node whose disk is full, or whose session is lost, loads again", async () => {
+    const cluster = await readyCluster();
+    const [full, lost] = cluster.nodes as [QuietMachine, QuietMachine];
+    full.database.failBeside(new StoreError("full", "no space left on device"));
+    lost.database.failBeside(new Error("Connection terminated unexpectedly"));
+    await cluster.until(() => full.session === null && lost.session === null, "two ended sessions");
+    await cluster.until(() => cluster.leader() !== null && full.session !== null && lost.session !== null, "new ones");
+    expect([full.stopped, lost.stopped]).toEqual([null, null]);
+    await converges(cluster);
   });
 });
 

@@ -237,7 +237,7 @@ export class ControlPlaneNode {
     try {
       const ended = new Promise<LifeEnd>((resolve) => (this.#endLife = resolve));
       const end = (reason: LifeEnd): void => this.#endLife?.(reason);
-      storage = await machine.openStorage((cause) => end({ kind: "unavailable", check: "storage", cause }));
+      storage = await machine.openStorage((cause) => end(endOfError(cause)));
       const { identityStore, loadedLog } = storage;
       const promises = await openPromises({
         identity,

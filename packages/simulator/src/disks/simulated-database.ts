@@ -183,6 +183,11 @@ export class SimulatedDatabase {
     }
   }
 
+  /** What works beside log and tables has failed, in every process that has the database open. */
+  failBeside(cause: Error): void {
+    for (const { process, onLost } of this.#sessions) process.later(0, () => onLost(cause));
+  }
+
   /** Unreachable until it is started again. */
   stopServer(): void {
     this.restartServer();
