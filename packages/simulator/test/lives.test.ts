@@ -90,7 +90,9 @@ describe("npm run sim", () => {
     expect(out.text).toContain("from seed 1\n");
     expect(out.text).toMatch(/seed 1: NOT acksAndVotesLeaveOnlyAfterPersist, at [0-9.]+ s: /);
     expect(out.text).toContain("npm run sim -- --seed 1 --bug hard_state_not_saved\n");
-    expect(out.text).toMatch(/1 lives, [0-9.]+ simulated minutes, \d+ simulated seconds a second, 1 broken\n$/);
+    expect(out.text).toMatch(
+      /1 lives, [0-9.]+ simulated minutes, \d+ simulated seconds for a core-second, 1 broken\n$/,
+    );
   });
 
   test.each([

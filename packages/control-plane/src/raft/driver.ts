@@ -173,7 +173,8 @@ export class Driver {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    queueMicrotask(() => {
+    // For every frame: queueMicrotask makes an AsyncResource for each call.
+    void Promise.resolve().then(() => {
       this.#isScheduled = false;
       this.drain();
     });

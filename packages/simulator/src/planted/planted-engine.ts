@@ -58,20 +58,14 @@ function forgetful(options: RawNodeOptions, bugs: Bugs, watcher: EngineWatcher):
   return forgetsCompaction ? withCommit(watcher.rowsCommitHint()) : options;
 }
 
-/** The same node, with some of its methods replaced. */
+/** The same node, with some of its methods replaced. It is called too often for the trap of a Proxy. */
 function replaced(node: RawNode, overrides: Partial<RawNode>): RawNode {
-  const methods = new Map<string | symbol, unknown>(Object.entries(overrides));
-  return new Proxy(node, {
-    get(target, name) {
-      const known = methods.get(name);
-      if (known !== undefined) return known;
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      const method: unknown = value.bind(target);
-      methods.set(name, method);
-      return method;
-    },
-  });
+  const methods: Record<string, unknown> = {};
+  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(node))) {
+    const method: unknown = Reflect.get(node, name);
+    if (typeof method === "function" && name !== "constructor") methods[name] = method.bind(node);
+  }
+  return Object.assign(methods, { id: node.id }, overrides) as unknown as RawNode;
 }
 
 const EMPTY = new Uint8Array(0);
