@@ -167,6 +167,21 @@ describe("witnesses that the trust root lists", () => {
     expect(witnessedSize(writer, originOf(writer))).toBe(sizeOf(writer, originOf(writer)));
   });
 
+  test("have cosigned more than a node has: it waits until it has that, and does all else meanwhile", async () => {
+    const { cluster } = await watchedCluster(["w0", "w1", "w2"]);
+    const leader = cluster.leader() as QuietMachine;
+    const behind = cluster.nodes.find((node) => node !== leader) as QuietMachine;
+    cluster.link = ({ to, frame }) => (to === behind.nodeId && frame.type === "raft" ? [] : [1]);
+    await anchor(cluster, leader, 1);
+    const origin = originOf(leader);
+    await cluster.until(() => witnessedSize(leader, origin) > 0, "a witnessed head");
+    const size = witnessedSize(leader, origin);
+    await cluster.time.advance(2000);
+    expect(behind.live().state.origins.get(bytesToHex(origin))?.tree.size).toBeLessThan(size);
+    cluster.link = null;
+    await cluster.until(() => witnessedSize(behind, origin) >= size, "the same head on the node that was behind");
+  });
+
   test("count no more once a trust root drops them", async () => {
     const watched = await watchedCluster(["w1", "w2", "w3"]);
     const { cluster } = watched;

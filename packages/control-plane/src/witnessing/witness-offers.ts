@@ -76,8 +76,11 @@ export class WitnessOffers {
 
   async #takeSome(): Promise<void> {
     let verified = 0;
-    for (const [key, heads] of this.#waiting) {
+    // Each key once: one that goes on waiting is put back, behind the others.
+    const keys = [...this.#waiting.keys()];
+    for (const key of keys) {
       if (verified >= VERIFIED_MAX || this.#isClosed) return;
+      const heads = this.#waiting.get(key) ?? [];
       this.#waiting.delete(key);
       const later = heads.filter((head) => this.#isAheadOfThisNode(head));
       if (later.length > 0) this.#waiting.set(key, later);
