@@ -107,6 +107,23 @@ describe("the demo's chain", () => {
     }
   }, 120_000);
 
+  test("is proved by a state head as well, after the revocation, to the same verdicts of all", async () => {
+    const shown = [
+      ["first", demo.first_act, true],
+      ["second", demo.second_act, false],
+    ] as const;
+    for (const [name, { anchor_id: anchorId }, isAuthorised] of shown) {
+      const file = path(`${name}-proof.bundle.json`);
+      const verdicts = { authorised_at_action: isAuthorised, authorised_now: false };
+      expect(await answerOf("trace", anchorId, "--proof", file)).toMatchObject(verdicts);
+      const { exitCode, answer } = await verify(file, "--anchor-id", anchorId);
+      expect([exitCode, answer]).toMatchObject([0, { outcome: "valid", subject: anchorId, ...verdicts }]);
+      for (const said of await crosschecked(readFileSync(file, "utf8"), { anchor_id: anchorId })) {
+        expect(said).toMatchObject({ outcome: "valid", fails: null, not_checked: [], ...verdicts });
+      }
+    }
+  }, 120_000);
+
   test("is about what it is about: another anchor, and another file, are refused", async () => {
     const other = await verify(bundle, "--anchor-id", demo.first_act.anchor_id);
     expect([other.exitCode, other.answer]).toMatchObject([1, { outcome: "invalid", failure: "subject" }]);

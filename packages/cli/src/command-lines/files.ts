@@ -147,7 +147,10 @@ export function addVerify(program: Command, context: CommandContext): void {
     if (bundle !== undefined) {
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
-      const demand = { isWitnessedRequired: flags.witnessed === true };
+      const demand = {
+        isCurrentRequired: flags.requireCurrent === true,
+        isWitnessedRequired: flags.witnessed === true,
+      };
       done(await verifyBundleCommand({ ...common, bundle, ...about, ...demand }, printer, progress));
       return;
     }

@@ -7,6 +7,8 @@ import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import { readTrace } from "../service/trace-answer.ts";
 import { askWholeTrace } from "../service/whole-trace.ts";
+import { pinnedTrustRoots, provedText, writeProof } from "./trace-proof.ts";
+import type { ProofOptions } from "./trace-proof.ts";
 
 export interface TraceOptions {
   /** 64 hex digits. */
@@ -17,6 +19,8 @@ export interface TraceOptions {
   readonly trustedRoots: readonly string[];
   readonly timeoutMs: number;
   readonly isJson: boolean;
+  /** Null: the service's word is enough. */
+  readonly proof: ProofOptions | null;
 }
 
 const HEX_32 = /^[0-9a-f]{64}$/iu;
@@ -28,8 +32,8 @@ export function assertAnchorId(what: string, text: string): void {
 }
 
 /**
- * `anchorctl trace`: from an act back to who delegated it. Exit `invalid` if the records contradict one another; an act
- * that was not authorised is an answer like any other.
+ * `anchorctl trace`: from an act back to who delegated it. Exit `invalid` if the records contradict one another, or if
+ * the proof that was asked for proves something else; an act that was not authorised is an answer like any other.
  */
 export async function traceCommand(options: TraceOptions, target: Target, printer: Printer): Promise<ExitCode> {
   assertAnchorId("an anchor id", options.anchorId);
@@ -37,16 +41,21 @@ export async function traceCommand(options: TraceOptions, target: Target, printe
   const { apiUrls, onWait } = target;
   const service = new Service({ apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs, onWait });
   const query = { as_of: options.asOf, trusted_roots: options.trustedRoots.join(",") || null };
-  const answer = await askWholeTrace(service, options.anchorId.toLowerCase(), query);
+  const { proof } = options;
+  const held = proof === null ? null : pinnedTrustRoots(proof.trust);
+  const ofFirst = proof === null ? {} : { proof: "true" };
+  const answer = await askWholeTrace(service, options.anchorId.toLowerCase(), query, ofFirst);
   const trace = answer.read(readTrace);
+  if (proof !== null && held !== null) writeProof(provedText(answer, trace, held), proof, printer);
   if (options.isJson) {
     printer.json(answer.body);
-  } else {
+  } else if (proof === null || proof.out !== null) {
     printTree(printer, trace);
     printer.line();
     printFindings(printer, trace);
     const sequence = trace.asOf.sequence === null ? "" : `, sequence ${trace.asOf.sequence}`;
     printer.check("skip", "as of", `${trace.asOf.time}${sequence}`);
+    if (proof !== null) printer.check("pass", "proof", `of all this, verified, and written to ${proof.out ?? ""}`);
   }
   return trace.violations.length === 0 ? EXIT.ok : EXIT.invalid;
 }

@@ -22,6 +22,8 @@ export interface VerifyBundleOptions {
   readonly anchorId: string | null;
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
+  /** Whether a bundle that only an older trust root satisfies is refused. */
+  readonly isCurrentRequired: boolean;
   /** Whether a bundle that rests on a head which too few witnesses have signed is refused. */
   readonly isWitnessedRequired: boolean;
   readonly isJson: boolean;
@@ -80,9 +82,28 @@ export async function verifyBundleCommand(
   const { isWitnessedRequired: requireWitnessed } = options;
   const input = { bundle, trust: { trustRoots: held.chain }, expect, requireWitnessed };
   const verification = verifyBundle(input, nodeCrypto);
-  if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification, held) });
-  else printBundle(options.bundle, verification, held, printer);
-  return BUNDLE_EXITS[pinnedOutcomeOf(verification, held)];
+  const isRefused = options.isCurrentRequired && isSuperseded(verification);
+  if (isJson) {
+    const refused = isRefused ? { outcome: "invalid", valid: false, failure: SUPERSEDED } : {};
+    printer.json({ bundle: options.bundle, ...bundleJson(verification, held), ...refused });
+  } else {
+    const refusal = isRefused ? `NOT VALID (${SUPERSEDED}): ${supersededText(verification)}` : null;
+    printBundle(options.bundle, verification, held, printer, refusal);
+  }
+  return isRefused ? EXIT.invalid : BUNDLE_EXITS[pinnedOutcomeOf(verification, held)];
+}
+
+/** As of a receipt. */
+const SUPERSEDED = "superseded_trust_root";
+
+/** Nothing is wrong with it, but a quorum of the newest trust root has not signed it. */
+function isSuperseded({ outcome, trustRoot }: BundleVerification): boolean {
+  return outcome !== "invalid" && trustRoot !== null && trustRoot.superseded !== null;
+}
+
+function supersededText({ trustRoot }: BundleVerification): string {
+  const { version, superseded } = trustRoot ?? {};
+  return `only trust root ${superseded ?? ""} is satisfied, and the newest is ${version ?? ""}: make the bundle anew`;
 }
 
 /** @throws CliError `invalid` for what is no bundle */
@@ -118,15 +139,18 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
   };
 }
 
+/** @param refusal what the reader asks for and the bundle is not; null: nothing */
 export function printBundle(
   path: string,
   verification: BundleVerification,
   held: HeldTrustRoots,
   printer: Printer,
+  refusal: string | null = null,
 ): void {
   printer.line(`${path}  ${bytesToHex(verification.subject)}`);
   printPin(printer, held);
   for (const { mark, label, detail } of bundleSteps(verification, held)) printer.check(mark, label, detail);
   const outcome = pinnedOutcomeOf(verification, held);
-  printer.verdict(VERDICT_MARKS[outcome], bundleVerdictText(verification, held, PIN_ADVICE));
+  if (refusal !== null) printer.verdict("fail", refusal);
+  else printer.verdict(VERDICT_MARKS[outcome], bundleVerdictText(verification, held, PIN_ADVICE));
 }

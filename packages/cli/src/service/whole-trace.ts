@@ -15,21 +15,29 @@ const readPage = readers.record({
 
 /**
  * The answer to a trace with the hops of all its pages, as if it were one.
+ * @param ofFirst what only the first page is asked for
  * @throws CliError as the service refuses, `answer_malformed`
  */
 export async function askWholeTrace(
   service: Service,
   anchorId: string,
   query: NonNullable<RawRequest["query"]> = {},
+  ofFirst: NonNullable<RawRequest["query"]> = {},
 ): Promise<Answer> {
   const path = `/v1/event-anchors/${anchorId}/trace`;
   const hops: unknown[] = [];
   let cursor: string | null = null;
+  let first: Answer | null = null;
   for (let page = 0; page < PAGES_MAX; page++) {
-    const answer = expectStatus(await service.ask({ path, query: { ...query, delegation_cursor: cursor } }), 200);
+    const ofPage = cursor === null ? ofFirst : { delegation_cursor: cursor };
+    const answer = expectStatus(await service.ask({ path, query: { ...query, ...ofPage } }), 200);
     const { delegation, delegationNextCursor } = answer.read(readPage);
+    first ??= answer;
     hops.push(...delegation);
-    if (delegationNextCursor === null) return answer.with({ delegation: hops, delegation_next_cursor: null });
+    if (delegationNextCursor === null) {
+      const { delegation_omitted } = answer.body;
+      return first.with({ delegation: hops, delegation_omitted, delegation_next_cursor: null });
+    }
     cursor = delegationNextCursor;
   }
   throw new CliError(EXIT.unavailable, "answer_malformed", "the service's answer has no end of its delegation");
