@@ -16,8 +16,10 @@ import {
   NotFound,
   Unauthorized,
   Unprocessable,
+  inspectBundle,
   readReceipt,
   sha256,
+  verifyBundle,
   verifyCheckpoint,
   verifyConsistency,
   verifyReceipt,
@@ -152,6 +154,17 @@ describe("the TypeScript SDK on a cluster", () => {
     expect(revoked).toMatchObject({ revokedAnchorId: grant.anchor.anchorId, anchor: { authority: "grantor" } });
     const after = await client.trace(event.anchor.anchorId);
     expect(after).toMatchObject({ authorisedAtAction: true, authorisedNow: false });
+    const { proof } = await client.trace(event.anchor.anchorId, { proof: true });
+    expect(verifyBundle(proof ?? "", { pinnedRootThk: rootThk, anchorId: event.anchor.anchorId })).toMatchObject({
+      actorProven: true,
+      authorisedAtAction: true,
+      authorisedNow: false,
+    });
+    const ended = await client.verifyGrantAnchor(grant.anchor.anchorId, { proof: true });
+    expect(inspectBundle(ended.proof ?? "", { trustRoot })).toMatchObject({
+      outcome: "valid",
+      standing: { state: ended.state, isInForce: false },
+    });
     const asOf = before.asOf.sequence ?? 0;
     expect(await client.trace(event.anchor.anchorId, { asOf })).toMatchObject({ authorisedNow: true });
     await expect(client.getGrantAnchor(first, second)).rejects.toMatchObject({ code: "no_active_grant" });

@@ -35,6 +35,7 @@ from event_anchoring import (
     models,
     verify_checkpoint,
     verify_receipt,
+    verify_bundle,
     verify_trust_root,
 )
 from event_anchoring.leaf import anchor_id_of
@@ -269,7 +270,7 @@ def test_the_log_itself(client: Client, chain: TrustRootChain) -> None:
     assert hashes[place].hex() == created.anchor_id
 
 
-def test_a_delegation_read_back(client: Client) -> None:
+def test_a_delegation_read_back(client: Client, chain: TrustRootChain) -> None:
     with LocalKey.generate() as issuer, LocalKey.generate() as root, LocalKey.generate() as agent:
         ids = []
         entities = [token_bytes(32), token_bytes(32)]
@@ -293,3 +294,8 @@ def test_a_delegation_read_back(client: Client) -> None:
     assert verified.valid
     assert [hop.grant.anchor_id for hop in verified.delegation] == [grant.anchor.anchor_id]
     assert client.trace(grant.anchor.anchor_id).boundary is not None
+    in_force = client.verify_grant_anchor(grant.anchor.anchor_id, proof=True)
+    client.revoke_claim_anchor(ids[0])
+    traced = client.trace(grant.anchor.anchor_id, proof=True)
+    standings = [verify_bundle(each.proof or b"", chain).standing for each in (in_force, traced)]
+    assert [(each.state, each.in_force) for each in standings if each] == [("active", True), ("revoked", False)]

@@ -423,6 +423,19 @@ async fn signers_that_do_not_sign_are_noticed() {
 }
 
 #[tokio::test]
+async fn a_proof_is_not_asked_for_without_trust_roots() {
+    let script = Script::new([answer(200, &json!({}))]);
+    let client = script.client();
+    let traced = client.trace([1; 32], &TraceOptions { proof: true, ..TraceOptions::default() }).await;
+    let options = VerifyOptions { proof: true, ..VerifyOptions::default() };
+    let verified = client.verify_claim_anchor([1; 32], &options).await;
+    for error in [traced.unwrap_err(), verified.unwrap_err()] {
+        assert_eq!((error.code(), error.field()), ("invalid_input", Some("trust_roots")));
+    }
+    assert_eq!(script.count(), 0);
+}
+
+#[tokio::test]
 async fn queries_are_encoded() {
     let Some(open_api) = open_api() else { return };
     let list = json!({ "items": [], "next_cursor": null, "certified": [] });
@@ -435,6 +448,7 @@ async fn queries_are_encoded() {
         as_of: Some(Position::Time("2026-01-01T00:00:00+01:00".into())),
         trusted_roots: vec![[1; 32].into(), [2; 32].into()],
         page: Page::default(),
+        proof: false,
     };
     client.trace(trace["anchor"]["anchor_id"].as_str().unwrap(), &options).await.unwrap();
     let urls: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();

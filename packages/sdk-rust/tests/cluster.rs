@@ -37,6 +37,11 @@ impl Cluster {
     fn client(&self) -> Client {
         Client::new(&*self.endpoints[0], &*self.api_key).unwrap()
     }
+
+    /// It holds receipts and proofs against these.
+    fn client_with(&self, chain: TrustRootChain) -> Client {
+        Client::builder().endpoint(&*self.endpoints[0]).api_key(&*self.api_key).trust_roots(chain).build().unwrap()
+    }
 }
 
 /// Unlike any other of this or another run.
@@ -128,6 +133,9 @@ async fn claims_and_grants_come_stand_and_end() {
     let options = VerifyOptions { trusted_roots: vec![grantor.claim.anchor.anchor_id], ..VerifyOptions::default() };
     let verified = client.verify_grant_anchor(grant, &options).await.unwrap();
     assert!(verified.verified.valid && verified.delegation.len() == 1);
+    let with_proof = VerifyOptions { proof: true, ..VerifyOptions::default() };
+    let held = cluster.client_with(chain.clone());
+    let active = held.verify_grant_anchor(grant, &with_proof).await.unwrap().verified.proof.unwrap();
 
     let revocation = RevocationInput {
         target_origin_fingerprint: created.anchor.origin_fingerprint,
@@ -147,6 +155,13 @@ async fn claims_and_grants_come_stand_and_end() {
     client.revoke_claim_anchor(&by_client).await.unwrap();
     let verified = client.verify_claim_anchor(grantee.claim.anchor.anchor_id, &VerifyOptions::default()).await.unwrap();
     assert_eq!((verified.verified.valid, verified.state), (false, RecordState::Revoked));
+    let traced = held.trace(grant, &TraceOptions { proof: true, ..TraceOptions::default() }).await.unwrap();
+    for (proof, state) in [(active, "active"), (traced.proof.unwrap(), "revoked")] {
+        let bundle = Bundle::parse(proof.as_str()).unwrap();
+        let pin = BundleTrust::Pin(Hash::from_hex(&cluster.pin).unwrap());
+        let proved = verify_bundle(&bundle, &pin, &BundleExpectation::default()).unwrap();
+        assert_eq!(proved.standing.unwrap().state, state);
+    }
     let filter = GrantFilter::Between { grantor: grantor.entity, grantee: grantee.entity };
     let history = client.list_grant_anchors(&filter, &Page::default()).await.unwrap();
     let ended = history.items[0].ended.as_ref().unwrap();

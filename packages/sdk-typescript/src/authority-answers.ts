@@ -1,4 +1,5 @@
 /** What verification and tracing answer: the service's own verdicts, never one bare boolean. */
+import { utf8ToBytes } from "@event-anchoring/protocol";
 import { readAnchor, readClaimAnchor, readGrantAnchor, readRevocationAnchor, readState } from "./anchors.ts";
 import type { Anchor, ClaimAnchor, GrantAnchor, RecordState, RevocationAnchor } from "./anchors.ts";
 import {
@@ -10,6 +11,7 @@ import {
   readCount,
   readFlag,
   readHex32,
+  readObject,
   readText,
   record,
 } from "./answer-reader.ts";
@@ -46,6 +48,11 @@ export interface Verified {
   readonly checks: readonly VerificationCheck[];
   readonly anchor: Anchor;
   readonly receipt: Receipt;
+  /**
+   * If it was asked for: a bundle that proves the verdicts without trust in the service. It was verified, and says what
+   * the answer says. Keep it as a file (`*.bundle.json`), for `verifyBundle` or `anchorctl verify`.
+   */
+  readonly proof: Uint8Array | null;
 }
 
 /** A revocation among what was judged. */
@@ -203,6 +210,11 @@ export interface Trace {
   };
   readonly asOf: AsOfAnswer;
   readonly receipt: Receipt;
+  /**
+   * If it was asked for: a bundle that proves the verdicts without trust in the service. It was verified, and says what
+   * the answer says. Keep it as a file (`*.bundle.json`), for `verifyBundle` or `anchorctl verify`.
+   */
+  readonly proof: Uint8Array | null;
 }
 
 const readResult = oneOf(["pass", "fail", "not_checked"]);
@@ -227,7 +239,16 @@ function historyReader<Kind extends Anchor>(read: Reader<Kind>): Reader<RecordHi
 export const readClaimHistory = historyReader(readClaimAnchor);
 export const readGrantHistory = historyReader(readGrantAnchor);
 
-const VERIFIED = { valid: readFlag, asOf: readAsOf, checks: readChecks, receipt: readReceiptAnswer } as const;
+/** The text of a bundle, unverified. */
+const readProof: Reader<Uint8Array> = (value, path) => utf8ToBytes(`${JSON.stringify(readObject(value, path))}\n`);
+
+const VERIFIED = {
+  valid: readFlag,
+  asOf: readAsOf,
+  checks: readChecks,
+  receipt: readReceiptAnswer,
+  proof: optional(readProof),
+} as const;
 
 export const readVerified = record<Verified>({ ...VERIFIED, anchor: readAnchor });
 
@@ -336,4 +357,5 @@ export const readTracePage = record<TracePage>({
   }),
   asOf: readAsOf,
   receipt: readReceiptAnswer,
+  proof: optional(readProof),
 });

@@ -41,6 +41,7 @@ import type {
   GrantHistory,
   HistoryItem,
   Trace,
+  TracePage,
   Verified,
   VerifiedBatch,
   VerifiedClaim,
@@ -60,7 +61,7 @@ import { eachItem, listClaims, listEvents, listGrants } from "./lists.ts";
 import { isReadiness, readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { wholeTrace } from "./whole-trace.ts";
-import { anchorPath, asOfBody, asOfQuery, consistencyQuery, hexList, latestQuery } from "./query-inputs.ts";
+import { anchorPath, consistencyQuery, latestQuery } from "./query-inputs.ts";
 import type { RawAnswer, RawRequest } from "./raw-request.ts";
 import type {
   AnchorToVerify,
@@ -72,6 +73,7 @@ import type {
   GrantFilter,
   LatestQuestion,
   PageInput,
+  ProvableQuestion,
   VerifyEventQuestion,
 } from "./query-inputs.ts";
 import { ReceiptGuard } from "./receipt-guard.ts";
@@ -87,6 +89,8 @@ import type {
 } from "./signed-requests.ts";
 import { hashesOfTile, leavesOfBundle, noteOf, placeOfEntries, placeOfTile } from "./tiles.ts";
 import type { EntriesPlace, TilePlace } from "./tiles.ts";
+import { claimToVerify, eventToVerify, grantToVerify, pageToTrace } from "./verdict-questions.ts";
+import type { VerdictQuestion } from "./verdict-questions.ts";
 
 const BYTES = "application/octet-stream";
 
@@ -322,13 +326,7 @@ export class Client {
     question: VerifyEventQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<Verified>> {
-    const body = {
-      anchor_id: hex32("anchorId", anchorId),
-      ...(question.eventHash === undefined ? {} : { event_hash: hex32("eventHash", question.eventHash) }),
-      ...asOfBody(question.asOf),
-    };
-    const path = "/v1/event-anchors:verify";
-    return this.#read({ method: "POST", path, body }, readVerified, options, anchorId);
+    return this.#verdict(eventToVerify(anchorId, question), readVerified, options);
   }
 
   /** The same for many; an unknown id is the problem of its item. */
@@ -345,12 +343,10 @@ export class Client {
   /** The service's word on a claim: signatures, anchor, revocation state. */
   verifyClaimAnchor(
     anchorId: Bytes32,
-    question: AsOfQuestion = {},
+    question: ProvableQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedClaim>> {
-    const body = { anchor_id: hex32("anchorId", anchorId), ...asOfBody(question.asOf) };
-    const path = "/v1/claim-anchors:verify";
-    return this.#read({ method: "POST", path, body }, readVerifiedClaim, options, anchorId);
+    return this.#verdict(claimToVerify(anchorId, question), readVerifiedClaim, options);
   }
 
   /** The service's word on a grant: signatures, the delegation chain, the claims it hangs on. */
@@ -359,14 +355,7 @@ export class Client {
     question: ChainQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedGrant>> {
-    const roots = question.trustedRoots;
-    const body = {
-      anchor_id: hex32("anchorId", anchorId),
-      ...asOfBody(question.asOf),
-      ...(roots === undefined ? {} : { trusted_roots: hexList("trustedRoots", roots) }),
-    };
-    const path = "/v1/grant-anchors:verify";
-    return this.#read({ method: "POST", path, body }, readVerifiedGrant, options, anchorId);
+    return this.#verdict(grantToVerify(anchorId, question), readVerifiedGrant, options);
   }
 
   /**
@@ -378,13 +367,7 @@ export class Client {
     question: ChainQuestion & PageInput = {},
     options: CallOptions = {},
   ): Promise<Answered<Trace>> {
-    const { asOf, trustedRoots, cursor, limit } = question;
-    const trusted_roots = trustedRoots === undefined ? null : hexList("trustedRoots", trustedRoots).join(",");
-    const query = { as_of: asOfQuery(asOf), trusted_roots, cursor, limit };
-    const path = `${anchorPath(anchorId)}/trace`;
-    return wholeTrace((delegation_cursor) =>
-      this.#read({ path, query: { ...query, delegation_cursor } }, readTracePage, options, anchorId),
-    );
+    return wholeTrace((hops) => this.#verdict(pageToTrace(anchorId, question, hops), readTracePage, options));
   }
 
   /**
@@ -481,6 +464,18 @@ export class Client {
     holdRecord(result.anchor, request);
     await this.#guard.check(result.receipt, result.anchor.anchorId);
     return result;
+  }
+
+  /** A verdict that is about what was asked for, with the proof of it that was asked for. */
+  async #verdict<Result extends Verified | TracePage>(
+    { operation, expectation, wantsProof }: VerdictQuestion,
+    read: Reader<Result>,
+    options: CallOptions,
+  ): Promise<Answered<Result>> {
+    if (wantsProof) this.#guard.assertTrustRoot();
+    const result = await this.#read(operation, read, options, expectation.anchorId);
+    if (wantsProof) await this.#guard.checkProof(result, expectation);
+    return Object.assign(result, { proof: wantsProof ? result.proof : null });
   }
 
   /** A read of an anchor with its receipt. @param asked the anchor that it has to be about */

@@ -42,6 +42,7 @@ export type {
   GrantFilter,
   LatestQuestion,
   PageInput,
+  ProvableQuestion,
   VerifyEventQuestion,
 } from "./query-inputs.ts";
 export type {

@@ -33,12 +33,21 @@ export interface AsOfQuestion {
   readonly asOf?: AsOfInput | undefined;
 }
 
-export interface VerifyEventQuestion extends AsOfQuestion {
+/** A verdict that may be proved. */
+export interface ProvableQuestion extends AsOfQuestion {
+  /**
+   * true: the result has a `proof` of its verdicts, which was verified offline by the client's `trustRoot`. It is as of
+   * a state that a quorum signs for it, up to two seconds later. Default: false.
+   */
+  readonly proof?: boolean | undefined;
+}
+
+export interface VerifyEventQuestion extends ProvableQuestion {
   /** What you believe was anchored. */
   readonly eventHash?: Bytes32 | undefined;
 }
 
-export interface ChainQuestion extends AsOfQuestion {
+export interface ChainQuestion extends ProvableQuestion {
   /** Claims whose lineages are trusted to grant without a parent. */
   readonly trustedRoots?: readonly Bytes32[] | undefined;
 }

@@ -2,6 +2,8 @@ import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
+import { holdProof } from "./held-proof.ts";
+import type { ProofExpectation } from "./held-proof.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { Receipt } from "./receipt.ts";
@@ -49,9 +51,27 @@ export class ReceiptGuard {
 
   /** What a good checkpoint says. @throws VerificationError; InvalidInput: the client was made without a trust root */
   async verifiedCheckpoint(note: string): Promise<VerifiedCheckpoint> {
-    const held = this.#trustRoot;
-    if (held === null) throw new InvalidInput("trustRoot", "heads are verified: make the client with a trust root");
+    const held = this.#held("heads are verified: make the client with a trust root");
     return this.#underNewest(held, (trustRoot) => verifyCheckpoint(note, trustRoot));
+  }
+
+  /**
+   * The proof of an answer, if it was asked for, proves what the answer says.
+   * @throws VerificationError; InvalidInput: the client was made without a trust root
+   */
+  async checkProof(answer: Parameters<typeof holdProof>[0], expectation: ProofExpectation): Promise<void> {
+    const held = this.#held("proofs are verified: make the client with a trust root");
+    await this.#underNewest(held, (trustRoot) => holdProof(answer, expectation, trustRoot));
+  }
+
+  /** Asked before the service is. @throws InvalidInput: the client was made without a trust root */
+  assertTrustRoot(): void {
+    this.#held("proofs are verified: make the client with a trust root");
+  }
+
+  #held(why: string): TrustRootChain {
+    if (this.#trustRoot === null) throw new InvalidInput("trustRoot", why);
+    return this.#trustRoot;
   }
 
   async #verify(receipt: Receipt, anchorId: string): Promise<void> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import typing
 from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar, Union
@@ -90,6 +91,11 @@ def _decode_receipt(value: object, where: str) -> Receipt:
         raise UnexpectedAnswer(f"{where} is no receipt: {error.message}") from error
 
 
+def _decode_bundle(value: object, where: str) -> bytes:
+    text = json.dumps(_decode_members(value, where), separators=(",", ":"), ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
 def _decode_anchor(value: object, where: str) -> object:
     members = _decode_members(value, where)
     kind = _decode_str(members.get("kind"), f"{where}.kind")
@@ -133,6 +139,7 @@ _PLAIN: Dict[object, Decoder] = {
     bytes: _decode_hash,
     models.Hex32: _hex_decoder(32),
     models.Hex64: _hex_decoder(64),
+    models.BundleBytes: _decode_bundle,
     Receipt: _decode_receipt,
     models.Anchor: _decode_anchor,
     models.AnyEventAnchor: _decode_own_anchor(models.EventAnchor),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Optional, Tuple
+from typing import Mapping, Optional, Tuple, TypeVar, Union
 
 from . import models
 from ._calls import get
 from ._exchange import Operation, Session
-from .errors import InvalidInput, VerificationError
+from .bundle import BundleVerification, verify_bundle
+from .errors import InvalidInput, UnexpectedAnswer, VerificationError
 from .leaf import anchor_id_of
 from .proof import Receipt
 from .receipt import CheckpointVerification, verify_checkpoint, verify_receipt
 from .trust_root import extend_trust_root
+
+#: Answers that may carry a proof.
+Proved = Union[models.Verified, models.VerifiedClaim, models.VerifiedGrant, models.Trace]
+ProvedT = TypeVar("ProvedT", models.Verified, models.VerifiedClaim, models.VerifiedGrant, models.Trace)
 
 #: What a newer version of the trust root may put right: another node, another quorum.
 _CURED_BY_NEWER_TRUST_ROOT = ("quorum_not_met", "origin_unknown", "log_signature_missing")
@@ -55,6 +60,47 @@ def hold_receipt(session: Session, anchor_id: str, receipt: Optional[Receipt]) -
         if error.code not in _CURED_BY_NEWER_TRUST_ROOT or not (yield from _follow_trust_root(session)):
             raise
         verify_receipt(receipt, session.trust_root, anchor_id=own)
+
+
+def needs_trust_root(session: Session, proof: bool) -> None:
+    """A proof is verified, so the client has to have a trust root. Raises InvalidInput."""
+    if proof and session.trust_root is None:
+        raise InvalidInput("trust_root", "proofs are verified, and the client was made without one")
+
+
+def hold_proof(
+    session: Session, answer: ProvedT, anchor_id: bytes, event_hash: Optional[bytes] = None
+) -> Operation[ProvedT]:
+    """The proof of an answer proves what the answer says, by the trust root of the client.
+
+    Raises:
+        VerificationError: `verdict_differs`, and the codes of verify_bundle.
+        UnexpectedAnswer: there is none.
+    """
+    if answer.proof is None:
+        raise UnexpectedAnswer("the answer has no proof")
+    trust_root = session.trust_root
+    if trust_root is None:
+        raise InvalidInput("trust_root", "the client was made without one")
+    try:
+        found = verify_bundle(answer.proof, trust_root, anchor_id=anchor_id, event_hash=event_hash)
+    except VerificationError:
+        if not (yield from _follow_trust_root(session)) or session.trust_root is None:
+            raise
+        found = verify_bundle(answer.proof, session.trust_root, anchor_id=anchor_id, event_hash=event_hash)
+    is_same = (found.as_of.sequence, found.as_of.time_ms) == (answer.as_of.sequence, answer.as_of.time_ms)
+    if not is_same or not _is_same_verdict(found, answer):
+        raise VerificationError("verdict_differs", "the proof says something else than the answer", result=found)
+    return answer
+
+
+def _is_same_verdict(found: BundleVerification, answer: Proved) -> bool:
+    if isinstance(answer, models.Trace):
+        proved = (found.actor_proven, found.authorised_at_action, found.authorised_now, found.suspect)
+        return proved == (answer.actor_proven, answer.authorised_at_action, answer.authorised_now, answer.suspect)
+    if isinstance(answer, models.Verified):
+        return True
+    return found.standing is not None and found.standing.state == answer.state
 
 
 def hold_checkpoint(session: Session, note: str) -> Operation[CheckpointVerification]:

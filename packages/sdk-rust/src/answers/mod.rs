@@ -5,6 +5,7 @@ mod heads;
 mod histories;
 mod node;
 mod problem;
+mod proof;
 mod records;
 #[cfg(feature = "client")]
 mod shared_receipts;
@@ -18,6 +19,7 @@ pub use heads::*;
 pub use histories::*;
 pub use node::*;
 pub use problem::*;
+pub use proof::*;
 pub use records::*;
 #[cfg(feature = "client")]
 pub(crate) use shared_receipts::AnyBatch;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::anchors::Anchor;
+use super::proof::Proof;
 use super::verified::{AsOfAnswer, DelegationHop};
 use super::words::{Authorised, CheckResult, RecordState, TraceVerdict};
 use crate::hash::{AnchorId, Hash, OriginFingerprint};
@@ -57,6 +58,9 @@ pub struct Trace {
     pub as_of: AsOfAnswer,
     /// The receipt of the traced anchor.
     pub receipt: Receipt,
+    /// If it was asked for: what proves the verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
 }
 
 /// Why a verdict is not true.

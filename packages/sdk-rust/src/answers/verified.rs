@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::anchors::Anchor;
 use super::problem::Problem;
+use super::proof::Proof;
 use super::words::{CheckResult, RecordState};
 use crate::hash::{AnchorId, PublicKey};
 use crate::receipt::Receipt;
@@ -46,6 +47,9 @@ pub struct Verified {
     pub anchor: Anchor,
     /// Its receipt of now.
     pub receipt: Receipt,
+    /// If it was asked for: what proves the verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
 }
 
 /// What verifying a claim answers.

@@ -4,7 +4,8 @@ use std::sync::PoisonError;
 
 use super::held::hold_content;
 use super::Client;
-use crate::answers::{Anchor, Created, CreatedBatch, Revoked};
+use crate::answers::{Anchor, AsOfAnswer, Created, CreatedBatch, Proof, Revoked};
+use crate::bundle::{verify_bundle, Bundle, BundleExpectation, BundleTrust, BundleVerification};
 use crate::error::{Error, Result};
 use crate::hash::AnchorId;
 use crate::input::Event;
@@ -92,6 +93,43 @@ impl Client {
         let held = self.held_trust_roots();
         let held = held.ok_or_else(|| Error::invalid_input("trust_roots", "the client was made without one"))?;
         self.judged(&held, |chain| verify_checkpoint(note, chain)).await
+    }
+
+    /// Proofs are verified, so the client has to have trust roots.
+    pub(super) fn assert_provable(&self, wants_proof: bool) -> Result<()> {
+        if wants_proof && self.held_trust_roots().is_none() {
+            return Err(Error::invalid_input(
+                "trust_roots",
+                "proofs are verified, and the client was made without one",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What the proof of an answer proves, which is as of the answer's position.
+    pub(super) async fn checked_proof(
+        &self,
+        proof: Option<&Proof>,
+        as_of: &AsOfAnswer,
+        expect: &BundleExpectation,
+    ) -> Result<BundleVerification> {
+        let proof = proof.ok_or_else(|| Error::response_invalid("the answer has no proof"))?;
+        let held = self.held_trust_roots();
+        let held = held.ok_or_else(|| Error::invalid_input("trust_roots", "the client was made without one"))?;
+        let bundle = Bundle::parse(proof.as_str())?;
+        let proved = match verify_bundle(&bundle, &BundleTrust::Held(Box::new(held.clone())), expect) {
+            Ok(proved) => proved,
+            Err(error) => {
+                let Some(newer) = self.newer_trust_roots(&held).await? else { return Err(error) };
+                let proved = verify_bundle(&bundle, &BundleTrust::Held(Box::new(newer.clone())), expect)?;
+                self.hold(&newer);
+                proved
+            }
+        };
+        if Some(proved.as_of.sequence) == as_of.sequence && proved.as_of.time_ms == as_of.time_ms {
+            return Ok(proved);
+        }
+        Err(Error::verification("verdict_differs", "the proof is as of another position than the answer"))
     }
 
     /// Judges, once more under a newer trust root if there is one that may put it right.

@@ -105,6 +105,9 @@ pub struct VerifyOptions {
     pub event_hash: Option<Hash>,
     /// For grants: claims whose lineages are trusted to grant without a parent.
     pub trusted_roots: Vec<AnchorId>,
+    /// The result has a proof of its verdict, verified by the trust roots of the client. It is as of a state that a
+    /// quorum signs for it, up to two seconds later.
+    pub proof: bool,
 }
 
 /// One anchor of a batch to verify.
@@ -125,6 +128,8 @@ pub struct TraceOptions {
     pub trusted_roots: Vec<AnchorId>,
     /// The page of the leaves before the anchor.
     pub page: Page,
+    /// The result has a proof of its verdicts, as in [`VerifyOptions`].
+    pub proof: bool,
 }
 
 /// A page of a list.

@@ -9,9 +9,10 @@ use super::operations::{read_id, BATCH_ITEMS_MAX};
 use super::options::target;
 use super::{Call, Client, EventFilter, KeyUse, Page, TraceOptions, VerifyItem, VerifyOptions};
 use crate::answers::{
-    ActiveClaim, ActiveGrant, AnchorAnswer, ClaimAnchor, Consistency, EventList, Latest, Trace, Verified,
+    ActiveClaim, ActiveGrant, AnchorAnswer, ClaimAnchor, Consistency, EventList, Latest, RecordState, Trace, Verified,
     VerifiedBatch, VerifiedClaim, VerifiedGrant,
 };
+use crate::bundle::BundleExpectation;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash, OriginFingerprint};
 use crate::input::read;
@@ -197,8 +198,9 @@ impl Client {
         if let Some(event_hash) = options.event_hash {
             body.insert("event_hash".into(), event_hash.to_hex().into());
         }
-        let verified: Verified = self.call(&self.question("/v1/event-anchors:verify", Value::Object(body))).await?;
-        self.checked(&verified, &anchor_id).await?;
+        let call = self.verdict_question("/v1/event-anchors:verify", body, options)?;
+        let mut verified: Verified = self.call(&call).await?;
+        self.checked(&mut verified, &anchor_id, options, None).await?;
         Ok(verified)
     }
 
@@ -213,8 +215,9 @@ impl Client {
     {
         let anchor_id = read_id(anchor_id)?;
         let body = verify_body(anchor_id, options);
-        let found: VerifiedClaim = self.call(&self.question("/v1/claim-anchors:verify", Value::Object(body))).await?;
-        self.checked(&found.verified, &anchor_id).await?;
+        let call = self.verdict_question("/v1/claim-anchors:verify", body, options)?;
+        let mut found: VerifiedClaim = self.call(&call).await?;
+        self.checked(&mut found.verified, &anchor_id, options, Some(&found.state)).await?;
         Ok(found)
     }
 
@@ -232,8 +235,9 @@ impl Client {
         if !options.trusted_roots.is_empty() {
             body.insert("trusted_roots".into(), json!(options.trusted_roots));
         }
-        let found: VerifiedGrant = self.call(&self.question("/v1/grant-anchors:verify", Value::Object(body))).await?;
-        self.checked(&found.verified, &anchor_id).await?;
+        let call = self.verdict_question("/v1/grant-anchors:verify", body, options)?;
+        let mut found: VerifiedGrant = self.call(&call).await?;
+        self.checked(&mut found.verified, &anchor_id, options, Some(&found.state)).await?;
         Ok(found)
     }
 
@@ -260,9 +264,36 @@ impl Client {
         Ok(found)
     }
 
-    async fn checked(&self, verified: &Verified, asked: &AnchorId) -> Result<()> {
+    /// A question for one verdict, which may ask for its proof.
+    fn verdict_question(&self, path: &str, body: Map<String, Value>, options: &VerifyOptions) -> Result<Call> {
+        self.assert_provable(options.proof)?;
+        let path = if options.proof { format!("{path}?proof=true") } else { path.to_owned() };
+        Ok(self.question(&path, Value::Object(body)))
+    }
+
+    /// @param state of a claim or a grant, which its proof has to show as well
+    async fn checked(
+        &self,
+        verified: &mut Verified,
+        asked: &AnchorId,
+        options: &VerifyOptions,
+        state: Option<&RecordState>,
+    ) -> Result<()> {
         hold_id(&verified.anchor, asked)?;
-        self.check_receipt(&verified.receipt, asked).await
+        self.check_receipt(&verified.receipt, asked).await?;
+        if !options.proof {
+            verified.proof = None;
+            return Ok(());
+        }
+        let expect = BundleExpectation {
+            anchor_id: Some(*asked),
+            event_hash: options.event_hash,
+            ..BundleExpectation::default()
+        };
+        let proved = self.checked_proof(verified.proof.as_ref(), &verified.as_of, &expect).await?;
+        let is_same =
+            state.is_none_or(|state| proved.standing.is_some_and(|standing| standing.state == state.as_str()));
+        hold_verdict(is_same)
     }
 
     /// From an anchor back to who acted, who delegated, and within what bounds. A long delegation comes in pages of
@@ -284,9 +315,14 @@ impl Client {
         ];
         let anchor_id = read_id(anchor_id)?;
         let path = format!("/v1/event-anchors/{anchor_id}/trace");
+        self.assert_provable(options.proof)?;
+        // The first page carries the proof, which is of all hops.
+        query.push(("proof", options.proof.then(|| "true".to_owned())));
         let mut trace: Trace = self.call(&self.get(target(&path, query.clone()))).await?;
         hold_id(&trace.anchor, &anchor_id)?;
         self.check_receipt(&trace.receipt, &trace.anchor.anchor_id).await?;
+        self.check_trace_proof(&mut trace, options.proof).await?;
+        query.pop();
         query.push(("delegation_cursor", None));
         for pages in 1..=TRACE_PAGES_MAX {
             let Some(cursor) = trace.delegation_next_cursor.take() else { return Ok(trace) };
@@ -303,6 +339,31 @@ impl Client {
             trace.delegation_next_cursor = page.delegation_next_cursor;
         }
         Err(Error::response_invalid("the hops of the delegation have no end"))
+    }
+}
+
+/// A proof says what the answer says.
+fn hold_verdict(is_same: bool) -> Result<()> {
+    if is_same {
+        return Ok(());
+    }
+    Err(Error::verification("verdict_differs", "the proof says something else than the answer"))
+}
+
+impl Client {
+    async fn check_trace_proof(&self, trace: &mut Trace, wants_proof: bool) -> Result<()> {
+        if !wants_proof {
+            trace.proof = None;
+            return Ok(());
+        }
+        let expect = BundleExpectation { anchor_id: Some(trace.anchor.anchor_id), ..BundleExpectation::default() };
+        let proved = self.checked_proof(trace.proof.as_ref(), &trace.as_of, &expect).await?;
+        hold_verdict(
+            proved.is_actor_proven == trace.actor_proven
+                && proved.authorised_at_action == trace.authorised_at_action
+                && proved.authorised_now == trace.authorised_now
+                && proved.is_suspect == trace.suspect,
+        )
     }
 }
 

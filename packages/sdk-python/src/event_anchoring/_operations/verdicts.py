@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Optional, Sequence, Type, TypeVar, Union
+from typing import Dict, List, Optional, Sequence, Type, TypeVar
 
 from .. import _inputs as inputs
 from .. import models
 from .._calls import Query, get, question
 from .._exchange import Operation, Session
-from .._held import hold_id, hold_receipt
+from .._held import hold_id, hold_proof, hold_receipt, needs_trust_root
 from .._inputs import AsOf, Bytes32
 from .._options import VerifyItem
 from ..errors import InvalidInput, UnexpectedAnswer
@@ -18,7 +18,7 @@ from ..errors import InvalidInput, UnexpectedAnswer
 _TRUSTED_ROOTS_MAX = 32
 #: Ten are enough for all that a service shows.
 _TRACE_PAGES_MAX = 100
-VerdictT = TypeVar("VerdictT", bound=Union[models.Verified, models.VerifiedClaim, models.VerifiedGrant])
+VerdictT = TypeVar("VerdictT", models.Verified, models.VerifiedClaim, models.VerifiedGrant)
 
 
 def _roots(trusted_roots: Optional[Sequence[Bytes32]]) -> Optional[List[str]]:
@@ -34,28 +34,44 @@ def _verify(
     anchor_id: Bytes32,
     as_of: Optional[AsOf],
     more: Dict[str, object],
+    *,
+    proof: bool,
+    event_hash: Optional[Bytes32] = None,
 ) -> Operation[VerdictT]:
     own = inputs.bytes32("anchor_id", anchor_id)
+    needs_trust_root(session, proof)
     position = {} if as_of is None else {"as_of": inputs.as_of(as_of)}
-    found = yield from question(session, of_class, path, {"anchor_id": own.hex(), **position, **more})
+    target = f"{path}?proof=true" if proof else path
+    found = yield from question(session, of_class, target, {"anchor_id": own.hex(), **position, **more})
     hold_id(found.anchor, own)
     yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
-    return found
+    if not proof:
+        return replace(found, proof=None)
+    expected = None if event_hash is None else inputs.bytes32("event_hash", event_hash)
+    return (yield from hold_proof(session, found, own, expected))
 
 
 def verify_event(
-    session: Session, anchor_id: Bytes32, *, event_hash: Optional[Bytes32], as_of: Optional[AsOf]
+    session: Session, anchor_id: Bytes32, *, event_hash: Optional[Bytes32], as_of: Optional[AsOf], proof: bool
 ) -> Operation[models.Verified]:
     """POST /v1/event-anchors:verify."""
     more: Dict[str, object] = {}
     if event_hash is not None:
         more["event_hash"] = inputs.path_id("event_hash", event_hash)
-    return (yield from _verify(session, models.Verified, "/v1/event-anchors:verify", anchor_id, as_of, more))
+    path = "/v1/event-anchors:verify"
+    return (
+        yield from _verify(
+            session, models.Verified, path, anchor_id, as_of, more, proof=proof, event_hash=event_hash
+        )
+    )
 
 
-def verify_claim(session: Session, anchor_id: Bytes32, *, as_of: Optional[AsOf]) -> Operation[models.VerifiedClaim]:
+def verify_claim(
+    session: Session, anchor_id: Bytes32, *, as_of: Optional[AsOf], proof: bool
+) -> Operation[models.VerifiedClaim]:
     """POST /v1/claim-anchors:verify."""
-    return (yield from _verify(session, models.VerifiedClaim, "/v1/claim-anchors:verify", anchor_id, as_of, {}))
+    path = "/v1/claim-anchors:verify"
+    return (yield from _verify(session, models.VerifiedClaim, path, anchor_id, as_of, {}, proof=proof))
 
 
 def verify_grant(
@@ -64,11 +80,13 @@ def verify_grant(
     *,
     as_of: Optional[AsOf],
     trusted_roots: Optional[Sequence[Bytes32]],
+    proof: bool,
 ) -> Operation[models.VerifiedGrant]:
     """POST /v1/grant-anchors:verify."""
     roots = _roots(trusted_roots)
     more: Dict[str, object] = {} if roots is None else {"trusted_roots": roots}
-    return (yield from _verify(session, models.VerifiedGrant, "/v1/grant-anchors:verify", anchor_id, as_of, more))
+    path = "/v1/grant-anchors:verify"
+    return (yield from _verify(session, models.VerifiedGrant, path, anchor_id, as_of, more, proof=proof))
 
 
 def _verify_item(place: int, item: VerifyItem) -> Dict[str, object]:
@@ -103,9 +121,11 @@ def trace(
     trusted_roots: Optional[Sequence[Bytes32]],
     cursor: Optional[str],
     limit: Optional[int],
+    proof: bool,
 ) -> Operation[models.Trace]:
-    """GET /v1/event-anchors/{anchor_id}/trace, with all its pages of hops."""
+    """GET /v1/event-anchors/{anchor_id}/trace, with all its pages of hops. The first one carries the proof."""
     own = inputs.bytes32("anchor_id", anchor_id)
+    needs_trust_root(session, proof)
     roots = _roots(trusted_roots)
     query: Query = (
         ("as_of", None if as_of is None else inputs.as_of(as_of)),
@@ -114,9 +134,10 @@ def trace(
         ("limit", None if limit is None else inputs.integer("limit", limit, minimum=1)),
     )
     path = f"/v1/event-anchors/{own.hex()}/trace"
-    found = yield from get(session, models.Trace, path, query)
+    found = yield from get(session, models.Trace, path, (*query, ("proof", "true")) if proof else query)
     hold_id(found.anchor, own)
     yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
+    found = (yield from hold_proof(session, found, own)) if proof else replace(found, proof=None)
     hops = list(found.delegation)
     page = found
     for pages in range(1, _TRACE_PAGES_MAX + 1):

@@ -15,10 +15,17 @@ class AsyncVerdictCalls(AsyncClientBase):
     """The service's own word."""
 
     async def verify_event_anchor(
-        self, anchor_id: Bytes32, *, event_hash: Optional[Bytes32] = None, as_of: Optional[AsOf] = None
+        self,
+        anchor_id: Bytes32,
+        *,
+        event_hash: Optional[Bytes32] = None,
+        as_of: Optional[AsOf] = None,
+        proof: bool = False,
     ) -> models.Verified:
-        """Checks an anchor of any kind."""
-        return await self._run(verdicts.verify_event(self._session, anchor_id, event_hash=event_hash, as_of=as_of))
+        """Checks an anchor of any kind. With `proof` the result has a bundle that proves it, verified."""
+        return await self._run(
+            verdicts.verify_event(self._session, anchor_id, event_hash=event_hash, as_of=as_of, proof=proof)
+        )
 
     async def verify_event_anchors(
         self, anchors: Sequence[VerifyItem], *, as_of: Optional[AsOf] = None
@@ -26,9 +33,11 @@ class AsyncVerdictCalls(AsyncClientBase):
         """Checks up to 1,000 anchors, each given by its id or by id and event hash."""
         return await self._run(verdicts.verify_events(self._session, anchors, as_of=as_of))
 
-    async def verify_claim_anchor(self, anchor_id: Bytes32, *, as_of: Optional[AsOf] = None) -> models.VerifiedClaim:
-        """Checks signatures, anchor and revocation state of a claim."""
-        return await self._run(verdicts.verify_claim(self._session, anchor_id, as_of=as_of))
+    async def verify_claim_anchor(
+        self, anchor_id: Bytes32, *, as_of: Optional[AsOf] = None, proof: bool = False
+    ) -> models.VerifiedClaim:
+        """Checks signatures, anchor and revocation state of a claim. `proof`: as of verify_event_anchor."""
+        return await self._run(verdicts.verify_claim(self._session, anchor_id, as_of=as_of, proof=proof))
 
     async def verify_grant_anchor(
         self,
@@ -36,10 +45,13 @@ class AsyncVerdictCalls(AsyncClientBase):
         *,
         as_of: Optional[AsOf] = None,
         trusted_roots: Optional[Sequence[Bytes32]] = None,
+        proof: bool = False,
     ) -> models.VerifiedGrant:
-        """Checks signatures, delegation chain and claims of a grant."""
+        """Checks signatures, delegation chain and claims of a grant. `proof`: as of verify_event_anchor."""
         return await self._run(
-            verdicts.verify_grant(self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots)
+            verdicts.verify_grant(
+                self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots, proof=proof
+            )
         )
 
     async def trace(
@@ -50,8 +62,13 @@ class AsyncVerdictCalls(AsyncClientBase):
         trusted_roots: Optional[Sequence[Bytes32]] = None,
         cursor: Optional[str] = None,
         limit: Optional[int] = None,
+        proof: bool = False,
     ) -> models.Trace:
-        """Where an anchor comes from: who acted, who delegated, within what bounds."""
+        """Where an anchor comes from: who acted, who delegated, within what bounds.
+
+        With `proof` the result has a bundle that proves the verdicts without trust in the service. It is verified by
+        the trust root of the client, as of a state that a quorum signs for it, up to two seconds later.
+        """
         return await self._run(
             verdicts.trace(
                 self._session,
@@ -60,5 +77,6 @@ class AsyncVerdictCalls(AsyncClientBase):
                 trusted_roots=trusted_roots,
                 cursor=cursor,
                 limit=limit,
+                proof=proof,
             )
         )

@@ -29,7 +29,7 @@ from .heads import (
     Quorum,
     TreeHead,
 )
-from .hexes import Hex32, Hex64
+from .hexes import BundleBytes, Hex32, Hex64
 from .histories import (
     ClaimHistory,
     ClaimHistoryItem,
@@ -104,6 +104,7 @@ __all__ = [
     "Boundary",
     "BoundaryDepth",
     "BoundaryWindow",
+    "BundleBytes",
     "CertifiedSize",
     "Check",
     "ClaimAnchor",

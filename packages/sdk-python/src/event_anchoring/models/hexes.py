@@ -8,3 +8,5 @@ from typing import Annotated
 Hex32 = Annotated[str, "32 bytes in lower-case hex"]
 #: 64 bytes: 128 lower-case hex digits.
 Hex64 = Annotated[str, "64 bytes in lower-case hex"]
+#: The text of a bundle, UTF-8: what a `*.bundle.json` file holds.
+BundleBytes = Annotated[bytes, "a bundle"]

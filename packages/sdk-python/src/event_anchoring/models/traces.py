@@ -7,7 +7,7 @@ from typing import Optional, Tuple, Union
 
 from ..proof import Receipt
 from .anchors import Anchor, ClaimAnchor, RevocationAnchor
-from .hexes import Hex32
+from .hexes import BundleBytes, Hex32
 from .verdicts import DelegationHop, Position
 
 
@@ -136,3 +136,5 @@ class Trace:
     delegation_next_cursor: Optional[str] = None
     #: Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
     lineage_claims: Tuple[Anchor, ...] = ()
+    #: If it was asked for: a bundle that proves the verdicts without trust in the service, verified.
+    proof: Optional[BundleBytes] = None

@@ -7,7 +7,7 @@ from typing import Optional, Tuple
 
 from ..proof import Receipt
 from .anchors import Anchor, ClaimAnchor, GrantAnchor, RevocationAnchor
-from .hexes import Hex32
+from .hexes import BundleBytes, Hex32
 from .records import Problem
 
 
@@ -38,6 +38,8 @@ class Verified:
     checks: Tuple[Check, ...]
     anchor: Anchor
     receipt: Receipt
+    #: If it was asked for: a bundle that proves the verdict without trust in the service, verified.
+    proof: Optional[BundleBytes] = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class VerifiedClaim:
     receipt: Receipt
     state: str
     revocations: Tuple[RevocationInView, ...]
+    #: If it was asked for: a bundle that proves the verdict without trust in the service, verified.
+    proof: Optional[BundleBytes] = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class VerifiedGrant:
     revocations: Tuple[RevocationInView, ...]
     delegation: Tuple[DelegationHop, ...]
     delegation_omitted: int
+    #: If it was asked for: a bundle that proves the verdict without trust in the service, verified.
+    proof: Optional[BundleBytes] = None
 
 
 @dataclass(frozen=True)
