@@ -31,8 +31,10 @@ interface Supervisor {
   readonly ended: Promise<number | null>;
 }
 
-function start(...args: readonly string[]): Supervisor {
-  const child = spawn(process.execPath, [START, "--data", FOLDER, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+const start = (...args: readonly string[]): Supervisor => startIn(FOLDER, ...args);
+
+function startIn(folder: string, ...args: readonly string[]): Supervisor {
+  const child = spawn(process.execPath, [START, "--data", folder, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   started.push(child);
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
@@ -43,7 +45,7 @@ function start(...args: readonly string[]): Supervisor {
   return { child, output: () => output, ended };
 }
 
-async function running(supervisor: Supervisor): Promise<ClusterFile> {
+async function running(supervisor: Supervisor, folder = FOLDER): Promise<ClusterFile> {
   await until(
     "the cluster is running",
     () => {
@@ -52,11 +54,11 @@ async function running(supervisor: Supervisor): Promise<ClusterFile> {
     },
     60_000,
   );
-  return clusterFile();
+  return clusterFile(folder);
 }
 
-function clusterFile(): ClusterFile {
-  const file = readClusterFile(join(FOLDER, "cluster.json"));
+function clusterFile(folder = FOLDER): ClusterFile {
+  const file = readClusterFile(join(folder, "cluster.json"));
   if (file === null) throw new Error("there is no cluster.json");
   return file;
 }
@@ -78,8 +80,42 @@ function anchorctl(...args: readonly string[]): { status: number | null; stdout:
   return spawnSync(process.execPath, [ANCHORCTL, ...args], { cwd: HOME, encoding: "utf8" });
 }
 
+/** @returns standard output */
+function mustRun(...args: readonly string[]): string {
+  const { status, stdout, stderr } = anchorctl(...args);
+  if (status !== 0) throw new Error(`anchorctl ${args.join(" ")}: ${status} ${stdout}${stderr}`);
+  return stdout;
+}
+
+// What docs/operating/witness.md has typed to let two clusters witness each other.
+
+/** Writes the list of a cluster's logs. @returns its path */
+function listLogs(folder: string): string {
+  const path = `${folder}-logs.txt`;
+  const logs = mustRun("policy", "--cluster", folder).matchAll(/^log (.*)$/gmu);
+  writeFileSync(path, ["logs/v0", ...[...logs].map(([, vkey]) => `vkey ${vkey}`), ""].join("\n"));
+  return path;
+}
+
+/** The next trust root of a cluster lists the nodes of another one. */
+function listWitnesses(folder: string, other: ClusterFile): void {
+  const proposal = join(HOME, "next");
+  const added = other.nodes.flatMap(({ id, witness }) => [
+    "--add-witness",
+    `other-${id} ${witness?.vkey} ${witness?.url}`,
+  ]);
+  const proposed = mustRun("root", "propose", "--cluster", folder, "--out", proposal, "--json", ...added);
+  const { root_thk: rootThk } = JSON.parse(proposed) as { readonly root_thk: string };
+  const key = join(folder, "root-keys/root-1.seed");
+  mustRun("root", "sign", proposal, "--cluster", folder, "--key", key, "--expect", rootThk);
+  mustRun("root", "submit", proposal, "--cluster", folder);
+}
+
 describe("npm start", () => {
   const letter = join(HOME, "letter.txt");
+  /** A cluster of another organisation: one node. */
+  const south = join(HOME, "south");
+  let southern: Supervisor;
   let first: ClusterFile;
   let supervisor: Supervisor;
 
@@ -118,6 +154,22 @@ describe("npm start", () => {
     expect(pidsOf(clusterFile()).filter(lives)).toHaveLength(9);
   }, 30_000);
 
+  test("beside another cluster, has it witness the log", async () => {
+    const options = ["--nodes", "1", "--name", "south.localhost", "--port", "7341"];
+    southern = startIn(south, ...options, "--witness-logs", listLogs(FOLDER));
+    const file = await running(southern, south);
+    const { api_url: apiUrl = "", witness = null } = file.nodes[0] ?? {};
+    expect(witness).toEqual({
+      vkey: expect.stringMatching(/^south\.localhost\/witness\/n1\+/u),
+      url: `${apiUrl}/witness`,
+    });
+    expect(southern.output()).toContain(`${witness?.vkey} ${witness?.url}`);
+    expect(anchorctl("anchor", letter, "--witnessed").stderr).toContain("lists no witness");
+    listWitnesses(FOLDER, file);
+    mustRun("anchor", letter, "--witnessed");
+    expect(mustRun("verify", letter, "--witnessed")).toContain("witnessed by other-n1 at");
+  }, 90_000);
+
   test("stops all of it on Ctrl-C", async () => {
     const pids = pidsOf(clusterFile());
     supervisor.child.kill("SIGINT");
@@ -129,7 +181,7 @@ describe("npm start", () => {
   }, 30_000);
 
   test("resumes the same cluster", async () => {
-    supervisor = start();
+    supervisor = start("--witness-logs", listLogs(south));
     const again = await running(supervisor);
     const lasting = ({ api_key, trust_root, nodes }: ClusterFile): object => ({
       api_key,
@@ -140,6 +192,17 @@ describe("npm start", () => {
     });
     expect(lasting(again)).toEqual(lasting(first));
   }, 60_000);
+
+  test("is a witness of the other cluster in turn", async () => {
+    listWitnesses(south, clusterFile());
+    const proof = join(HOME, "south.tlog-proof");
+    mustRun("anchor", letter, "--witnessed", "--cluster", south, "--out", proof);
+    expect(mustRun("verify", letter, "--witnessed", "--cluster", south, "--proof", proof)).toContain(
+      "witnessed by other-n",
+    );
+    southern.child.kill("SIGINT");
+    expect(await southern.ended).toBe(0);
+  }, 90_000);
 
   test("leaves no process behind when it is killed, and starts again after that", async () => {
     const pids = pidsOf(clusterFile());

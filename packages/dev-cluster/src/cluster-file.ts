@@ -12,6 +12,8 @@ export interface ClusterFileNode {
   readonly control_address: string;
   /** 64 hex digits. */
   readonly origin_fingerprint: string;
+  /** As a witness of other logs: its verifier key, and the URL that a trust root lists; null: it witnesses none. */
+  readonly witness: { readonly vkey: string; readonly url: string } | null;
   /** Null while a process is down. */
   readonly pids: {
     readonly api: number | null;

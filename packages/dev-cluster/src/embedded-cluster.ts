@@ -11,6 +11,7 @@ import type { ClusterFolder } from "./cluster-folder.ts";
 import { EmbeddedNode } from "./embedded-node.ts";
 import { makeFirstApiKey } from "./first-api-key.ts";
 import { openPostgresInstallation } from "./postgres-installation.ts";
+import { openNodeWitnesses } from "./node-witness.ts";
 import { LOOPBACK, choosePorts } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
 import { SupervisorLock } from "./supervisor-lock.ts";
@@ -29,6 +30,10 @@ export interface EmbeddedClusterOptions {
   readonly folder: string;
   /** Nodes of a new cluster; an existing one keeps its number. Default 3. */
   readonly nodes?: number;
+  /** Name of a new cluster; an existing one keeps its name. Default `anchoring.localhost`. */
+  readonly name?: string;
+  /** A list of other logs, which the nodes witness while the cluster runs. Default: none. */
+  readonly witnessLogs?: string;
   /** Deletes the folder's earlier cluster first. */
   readonly isFresh?: boolean;
   /** Entries that each node keeps in its log for nodes that lag, at least 1,000. Default: the control plane's. */
@@ -41,6 +46,7 @@ export interface EmbeddedClusterOptions {
 
 export const NODES_DEFAULT = 3;
 export const NODES_MAX = 7;
+export const NAME_DEFAULT = "anchoring.localhost";
 const READY_TIMEOUT_MS = 60_000;
 /** Only names sockets: no TCP port is opened. */
 const FIRST_POSTGRES_PORT = 5432;
@@ -144,6 +150,7 @@ export class EmbeddedCluster {
     const earlier = readClusterFile(join(folder.root, "cluster.json"));
     const cluster = await provision(folder, options);
     const ports = await portsByNode(cluster, earlier, options.firstPort);
+    const witnesses = await openNodeWitnesses(cluster, options.witnessLogs ?? null);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
     const socketNumbers = new SocketNumbers();
     const otherBuild = new AbortController();
@@ -158,6 +165,7 @@ export class EmbeddedCluster {
         installation,
         postgresPort: socketNumbers.next(),
         logEntriesKept: options.logEntriesKept ?? null,
+        witness: witnesses.get(node.nodeId) ?? null,
         faultHooks: options.faultHooks ?? {},
         onPid: (name, pid) => {
           lock.record(`${node.nodeId} ${name}`, pid);
@@ -306,6 +314,9 @@ async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions)
     if (options.nodes !== undefined && options.nodes !== cluster.nodes.length) {
       throw new Error(`this folder holds a cluster of ${cluster.nodes.length} nodes; --fresh begins another one`);
     }
+    if (options.name !== undefined && options.name !== cluster.clusterName) {
+      throw new Error(`this folder holds the cluster ${cluster.clusterName}; --fresh begins another one`);
+    }
     await Promise.all(cluster.nodes.map(({ nodeId }) => renewTls({ outDir: folder.root, nodeId })));
     return cluster;
   }
@@ -316,7 +327,7 @@ async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions)
     }
     const count = options.nodes ?? NODES_DEFAULT;
     const cluster = await createCluster({
-      clusterName: "anchoring.localhost",
+      clusterName: options.name ?? NAME_DEFAULT,
       nodes: Array.from({ length: count }, (_, i) => ({
         nodeId: `n${i + 1}`,
         controlHost: LOOPBACK,

@@ -17,6 +17,7 @@ import { SupervisedPostgres } from "./supervised-postgres.ts";
 import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
 import type { FaultHooks } from "./fault-hooks.ts";
+import type { NodeWitness } from "./node-witness.ts";
 import { writeAtomically } from "./write-atomically.ts";
 
 /** The three processes of a node, as cluster.json names them. */
@@ -33,6 +34,8 @@ export interface EmbeddedNodeOptions {
   readonly postgresPort: number;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
+  /** Null: it witnesses no other logs. */
+  readonly witness: NodeWitness | null;
   readonly faultHooks: FaultHooks;
   readonly onPid: (process: ProcessName, pid: number | null) => void;
   /** A line for the person who watches. */
@@ -111,14 +114,16 @@ export class EmbeddedNode {
 
   /** What cluster.json says of this node. */
   get entry(): ClusterFileNode {
-    const { node } = this.#options;
+    const { node, witness } = this.#options;
     const own = this.#ports;
+    const apiUrl = `http://${LOOPBACK}:${own.api}`;
     return {
       id: node.nodeId,
-      api_url: `http://${LOOPBACK}:${own.api}`,
+      api_url: apiUrl,
       metrics_url: `http://${LOOPBACK}:${own.metrics}/metrics`,
       control_address: `${LOOPBACK}:${own.control}`,
       origin_fingerprint: node.originFingerprint,
+      witness: witness === null ? null : { vkey: witness.vkey, url: `${apiUrl}/witness` },
       pids: { api: this.#pids.api, control_plane: this.#pids.control_plane, postgres: this.#pids.postgres },
     };
   }
@@ -138,8 +143,8 @@ export class EmbeddedNode {
   }
 
   #writeSettings(): void {
-    const { node, ports, logEntriesKept, faultHooks } = this.#options;
-    const shared = { cluster: this.#cluster, node, ports, logEntriesKept, faultHooks };
+    const { node, ports, logEntriesKept, witness, faultHooks } = this.#options;
+    const shared = { cluster: this.#cluster, node, ports, logEntriesKept, witness, faultHooks };
     const input = { ...shared, postgres: this.#server, socketDir: this.#socketDir };
     for (const [name, config] of [
       ["control-plane", controlPlaneConfig(input)],

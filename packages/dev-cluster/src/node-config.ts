@@ -5,6 +5,7 @@ import type { EmbeddedPostgres } from "./postgres.ts";
 import { LOOPBACK } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
 import type { FaultHooks } from "./fault-hooks.ts";
+import type { NodeWitness } from "./node-witness.ts";
 
 /** The database that each node's own server holds. */
 export const DATABASE = "anchoring";
@@ -19,6 +20,8 @@ export interface NodeConfigInput {
   readonly socketDir: string;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
+  /** Null: the node witnesses no other logs. */
+  readonly witness: NodeWitness | null;
   readonly faultHooks: FaultHooks;
 }
 
@@ -30,7 +33,7 @@ function portsOf(input: NodeConfigInput, nodeId: string): NodePorts {
 
 /** The settings file of a control-plane process. */
 export function controlPlaneConfig(input: NodeConfigInput): object {
-  const { cluster, node } = input;
+  const { cluster, node, witness } = input;
   const others = cluster.nodes.filter((other) => other.nodeId !== node.nodeId);
   return {
     node_id: node.nodeId,
@@ -50,12 +53,13 @@ export function controlPlaneConfig(input: NodeConfigInput): object {
     metrics: null,
     log_level: "info",
     ...(input.logEntriesKept === null ? {} : { log_entries_kept: input.logEntriesKept }),
+    ...(witness === null ? {} : { witness: { logs: witness.logs, promise_file: witness.promiseFile } }),
   };
 }
 
 /** The settings file of an api process. */
 export function apiConfig(input: NodeConfigInput): object {
-  const { cluster, node } = input;
+  const { cluster, node, witness } = input;
   const { api, metrics } = portsOf(input, node.nodeId);
   return {
     node_id: node.nodeId,
@@ -67,6 +71,7 @@ export function apiConfig(input: NodeConfigInput): object {
     listen: { host: LOOPBACK, port: api },
     metrics: { host: LOOPBACK, port: metrics },
     log_level: "info",
+    ...(witness === null ? {} : { witness: { logs: witness.logs } }),
     // The person who runs the cluster is the only client.
     limits: { key_requests_per_second: null },
   };

@@ -10,8 +10,10 @@ export interface NodePorts {
 }
 
 /** The first node's; those of the next nodes follow. Metrics are a hundred higher, control planes two hundred. */
-const FIRST_PORT = 7301;
+export const FIRST_PORT = 7301;
 const KINDS_APART = 100;
+/** The highest first port that leaves room for the others. */
+export const FIRST_PORT_MAX = 65_000;
 
 /**
  * Ports of all nodes: those of the last run where they are free, the usual ones for a new cluster, and any free one in

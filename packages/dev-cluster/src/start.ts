@@ -1,8 +1,11 @@
-import { isAbsolute, join, relative } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import { parseArgs, styleText } from "node:util";
+import { isClusterName } from "@event-anchoring/protocol";
 import { shellWord } from "@event-anchoring/provision";
-import { EmbeddedCluster, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts";
+import type { ClusterFile } from "./cluster-file.ts";
+import { EmbeddedCluster, NAME_DEFAULT, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts";
 import type { EmbeddedClusterOptions } from "./embedded-cluster.ts";
+import { FIRST_PORT, FIRST_PORT_MAX } from "./ports.ts";
 import { AlreadySupervisedError } from "./supervisor-lock.ts";
 import { terminalReporter, wantsColour } from "./terminal-reporter.ts";
 import type { Terminal } from "./terminal-reporter.ts";
@@ -15,6 +18,10 @@ The next start resumes the same data.
 Options:
   --data <folder>   where everything is kept (default: .anchoring)
   --nodes <n>       nodes of a new cluster, 1 to ${NODES_MAX} (default: ${NODES_DEFAULT})
+  --name <name>     name of a new cluster (default: ${NAME_DEFAULT})
+  --port <n>        where the ports of a new cluster begin (default: ${FIRST_PORT})
+  --witness-logs <file>
+                    be a witness of the logs in this list: docs/operating/witness.md
   --fresh           delete the cluster in this folder and begin a new one
   --help            print this
 
@@ -71,18 +78,30 @@ function parseOptions(args: readonly string[]): Omit<EmbeddedClusterOptions, "re
     options: {
       data: { type: "string", default: ".anchoring" },
       nodes: { type: "string" },
+      name: { type: "string" },
+      port: { type: "string" },
+      "witness-logs": { type: "string" },
       fresh: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return "help";
-  const base = { folder: values.data, isFresh: values.fresh };
-  if (values.nodes === undefined) return base;
-  const nodes = Number(values.nodes);
-  if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) {
-    throw new Error(`--nodes must be a whole number from 1 to ${NODES_MAX}, not ${values.nodes}`);
-  }
-  return { ...base, nodes };
+  const { nodes, name, port, "witness-logs": witnessLogs } = values;
+  if (name !== undefined && !isClusterName(name)) throw new Error(`--name cannot be ${name}`);
+  return {
+    folder: values.data,
+    isFresh: values.fresh,
+    ...(nodes === undefined ? {} : { nodes: wholeNumber("--nodes", nodes, 1, NODES_MAX) }),
+    ...(name === undefined ? {} : { name }),
+    ...(port === undefined ? {} : { firstPort: wholeNumber("--port", port, 1024, FIRST_PORT_MAX) }),
+    ...(witnessLogs === undefined ? {} : { witnessLogs: resolve(witnessLogs) }),
+  };
+}
+
+function wholeNumber(option: string, given: string, min: number, max: number): number {
+  const value = Number(given);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new Error(`${option} must be a whole number from ${min} to ${max}, not ${given}`);
 }
 
 function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
@@ -100,6 +119,7 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
     ...nodes.map((node) => `  ${node.id}        ${node.api_url}   origin ${node.origin_fingerprint.slice(0, 16)}…`),
     `  API key   ${apiKey ?? ""}`,
     `  Folder    ${folder} (keys, certificates, databases, logs; cluster.json says all this to programs)`,
+    ...witnessLines(nodes),
     "",
     "  Next, in another terminal:",
     "",
@@ -111,6 +131,14 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
     "  Ctrl-C stops it.",
     "",
   ].join("\n");
+}
+
+/** What a log needs to have its checkpoints cosigned here. */
+function witnessLines(nodes: ClusterFile["nodes"]): readonly string[] {
+  const lines = nodes.flatMap(({ id, witness }) =>
+    witness === null ? [] : [`    ${id}      ${witness.vkey} ${witness.url}`],
+  );
+  return lines.length === 0 ? [] : ["", "  As witnesses of other logs, for their trust roots:", "", ...lines];
 }
 
 function messageOf(error: unknown): string {
