@@ -99,6 +99,7 @@ describe("npm run sim", () => {
     [["--faults", "earthquake"], "no fault is called earthquake"],
     [["--bug", "none"], "no planted bug is called none"],
     [["--nodes", "4"], "a cluster has 3 or 5 nodes, not 4"],
+    [["--witnesses", "ten"], "a trust root lists 0 to 9 witnesses here, not ten"],
   ])("refuses %j", async (call, reason) => {
     const [out, err] = [collected(), collected()];
     expect(await simCommand(call, out, err)).toBe(2);

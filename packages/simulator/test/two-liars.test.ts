@@ -26,6 +26,8 @@ test.each([
 });
 
 test("a life with witnesses that lose answers, spoil some and are away at times breaks no sentence", async () => {
-  const { broken } = await liveOneLife({ seed: 8, witnesses: 3, faults: ["reset"], harmMs: 8000 });
+  const { broken, witnesses, witnessLines } = await liveOneLife({ seed: 8, faults: ["reset"], harmMs: 8000 });
   expect(broken).toBeNull();
+  expect(witnesses).toBe(3);
+  expect(witnessLines).toBeGreaterThan(10);
 });

@@ -26,7 +26,7 @@ import { SimulatedSnapshots } from "../disks/simulated-snapshots.ts";
 import { LifeTrace, type TraceLine } from "../world/life-trace.ts";
 import { type Broken, Invariants } from "../machine/invariants.ts";
 import { World } from "../world/world.ts";
-import { witnessesOfALife } from "../witnesses/witnesses-of-a-life.ts";
+import { type WitnessesOfALife, witnessesOfALife } from "../witnesses/witnesses-of-a-life.ts";
 
 export interface LifeOptions {
   readonly seed: number;
@@ -37,7 +37,7 @@ export interface LifeOptions {
   readonly nodes?: 3 | 5;
   /** How the cluster grows. Drawn from the seed, mostly not at all, unless this or faults are given. */
   readonly grows?: GrowthName;
-  /** How many witnesses the trust root lists, if the cluster does not grow. Default: none. */
+  /** How many witnesses the trust root lists, if the cluster does not grow. Default: three in every fourth life. */
   readonly witnesses?: number;
   /** How much each log keeps; drawn from the seed unless given. */
   readonly logKept?: { readonly entries: number; readonly bytes: number };
@@ -58,6 +58,9 @@ export interface LifeResult {
   readonly entries: number;
   readonly acknowledged: number;
   readonly nodes: number;
+  readonly witnesses: number;
+  /** How many heads witnesses have cosigned, each counted for each of them. */
+  readonly witnessLines: number;
   readonly faults: readonly Fault[];
   readonly counts: ClientCounts;
   readonly rejections: ReadonlyMap<string, number>;
@@ -103,7 +106,7 @@ function planOf({ seed, nodes, grows, faults, witnesses }: LifeOptions, drawn: n
   const random = new Seeded(seed, 9);
   if (nodes === undefined && faults === undefined && random.chance(0.15)) return GROWTHS[random.pick(GROWTH_NAMES)];
   const founders = nodes ?? drawn;
-  return { founders, nodes: founders, isGivenUp: false, witnesses: witnesses ?? 0 };
+  return { founders, nodes: founders, isGivenUp: false, witnesses: witnesses ?? (seed % 4 === 0 ? 3 : 0) };
 }
 
 function trustRoots(plan: ClusterPlan): (version: number) => TrustRoot {
@@ -127,6 +130,7 @@ class Life {
   readonly #machines: SimulatedMachine[];
   readonly #clones: SimulatedMachine[] = [];
   readonly #parts: ConstructorParameters<typeof SimulatedMachine>[3];
+  readonly #witnesses: WitnessesOfALife;
   readonly #faults: readonly Fault[];
   readonly #clients: Clients;
   readonly #faultInjector: FaultInjector;
@@ -172,6 +176,8 @@ class Life {
     this.#faults = isGrowing(plan) ? faults.filter((fault) => !NOT_WHILE_GROWING.has(fault)) : faults;
     const drawnEntries = random.pick([20, 60, 10_000]);
     const drawnBytes = new Seeded(seed, 8).pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]);
+    const trustRoot = trustRoots(plan)(1);
+    this.#witnesses = witnessesOfALife({ world, seed, invariants, trustRoot, machines: () => this.#machines });
     this.#parts = {
       world,
       nodeIds: identities.map(({ nodeId }) => nodeId),
@@ -186,7 +192,7 @@ class Life {
       logBytesKept: options.logKept?.bytes ?? drawnBytes,
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
-      ...witnessesOfALife({ world, seed, invariants, trustRoot: trustRoots(plan)(1), machines: () => this.#machines }),
+      ...this.#witnesses.parts,
     };
     const parts = this.#parts;
     this.#machines = identities.map((identity, at) => new SimulatedMachine(identity.nodeId, identity, at, parts));
@@ -308,6 +314,8 @@ class Life {
       entries: invariants.entriesCommitted,
       acknowledged: invariants.anchorsAcknowledged,
       nodes: this.#machines.length,
+      witnesses: this.#plan.witnesses ?? 0,
+      witnessLines: this.#witnesses.lines(),
       faults: this.#faults,
       counts: this.#clients.counts,
       rejections: this.#clients.rejections,

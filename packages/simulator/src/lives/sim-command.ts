@@ -16,6 +16,7 @@ npm run sim -- --seeds K       as many lives
   --jobs J          lives at the same time (default: one for each core)
   --harm-seconds S  how long faults strike in each life (default 20)
   --nodes 3|5       how large clusters are (default: drawn from the seed)
+  --witnesses N     how many witnesses the trust root lists (default: three in every fourth life)
   --grows 1-3|3-5|3-5-3
                     how clusters grow; the last gives it up (default: drawn from the seed)
   --faults a,b      which faults may strike (default: drawn from the seed)
@@ -31,6 +32,7 @@ interface Out {
 
 const SEEDS_TO_DRAW_FROM = 2 ** 40;
 const PROGRESS_MS = 5000;
+const WITNESSES_MAX = 9;
 
 /** `npm run sim`. @returns the exit code: 1 if an invariant was broken, 2 for invalid arguments */
 export async function simCommand(argv: readonly string[], out: Out, err: Out): Promise<number> {
@@ -44,6 +46,7 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
       "harm-seconds": { type: "string" },
       jobs: { type: "string" },
       nodes: { type: "string" },
+      witnesses: { type: "string" },
       grows: { type: "string" },
       json: { type: "boolean", default: false },
       built: { type: "boolean", default: false },
@@ -78,6 +81,7 @@ interface Values {
   readonly bug?: string;
   readonly faults?: string;
   readonly nodes?: string;
+  readonly witnesses?: string;
   readonly grows?: string;
   readonly "harm-seconds"?: string;
 }
@@ -91,10 +95,15 @@ function commonOptions(values: Values): CommonOptions | string {
   const harm = values["harm-seconds"];
   const nodes = values.nodes === undefined ? undefined : Number(values.nodes);
   if (nodes !== undefined && nodes !== 3 && nodes !== 5) return `a cluster has 3 or 5 nodes, not ${values.nodes}`;
+  const witnesses = values.witnesses === undefined ? undefined : Number(values.witnesses);
+  if (witnesses !== undefined && !(Number.isInteger(witnesses) && witnesses >= 0 && witnesses <= WITNESSES_MAX)) {
+    return `a trust root lists 0 to ${WITNESSES_MAX} witnesses here, not ${values.witnesses}`;
+  }
   const grows = GROWTH_NAMES.find((name) => name === values.grows);
   if (values.grows !== undefined && grows === undefined) return `a cluster grows ${GROWTH_NAMES.join(" or ")}`;
   return {
     ...(nodes === undefined ? {} : { nodes }),
+    ...(witnesses === undefined ? {} : { witnesses }),
     ...(grows === undefined ? {} : { grows }),
     ...(values.bug === undefined ? {} : { bugs: new Set([values.bug as PlantedBug]) }),
     ...(faults === undefined ? {} : { faults: faults as Fault[] }),
@@ -164,7 +173,8 @@ async function explore({ from, count, untilMs, jobs }: Range, common: CommonOpti
 function verdictOf(result: LifeResult): string {
   const { traceHash, simulatedMs, happenings, entries, acknowledged, nodes, faults } = result;
   const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${nodes} nodes, ${happenings} happenings, ${entries} entries`;
-  const told = `${lived}, ${acknowledged} acknowledged; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
+  const watched = result.witnesses === 0 ? "" : `, ${result.witnessLines} lines of ${result.witnesses} witnesses`;
+  const told = `${lived}, ${acknowledged} acknowledged${watched}; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
   if (result.broken === null) return `seed ${result.seed}: every sentence held. ${told}`;
   const { sentence, detail, atMs } = result.broken;
   return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
@@ -175,10 +185,11 @@ function describeBroken(result: LifeResult, common: CommonOptions): string {
   return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
 }
 
-function flagsOf(seed: number, { harmMs, faults, bugs, nodes, grows }: CommonOptions): string {
+function flagsOf(seed: number, { harmMs, faults, bugs, nodes, witnesses, grows }: CommonOptions): string {
   const flags = [`--seed ${seed}`];
   if (harmMs !== undefined) flags.push(`--harm-seconds ${harmMs / 1000}`);
   if (nodes !== undefined) flags.push(`--nodes ${nodes}`);
+  if (witnesses !== undefined) flags.push(`--witnesses ${witnesses}`);
   if (grows !== undefined) flags.push(`--grows ${grows}`);
   if (faults !== undefined) flags.push(`--faults ${faults.join()}`);
   if (bugs !== undefined) flags.push(`--bug ${[...bugs].join()}`);

@@ -87,6 +87,7 @@ export const PLANTED_BUGS = {
   certificates_not_waited_for: "a write is acknowledged once it is decided",
   stored_trees_not_asked: "a head that memory no longer holds is neither known nor forgotten",
   witness_lines_not_verified: "whatever a witness answers is kept as its line",
+  uncertified_head_sent: "witnesses are sent the newest tree, whether a certificate covers it or not",
   rotten_slot_not_asked_about: "whoever cannot read its newest promises signs on without asking",
 } as const;
 

@@ -1,6 +1,15 @@
 import type { ControlPlaneNode } from "@event-anchoring/control-plane";
 import { LIMITS } from "@event-anchoring/ledger";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  bytesToHex,
+  checkpointOrigin,
+  formatCheckpoint,
+  formatNote,
+  noteMessage,
+  noteSignatureLine,
+} from "@event-anchoring/protocol";
+import { logSignerOf } from "../trust/simulated-ceremony.ts";
 import type { Bugs } from "./planted-bugs.ts";
 
 type Session = NonNullable<ControlPlaneNode["session"]>;
@@ -48,6 +57,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("rotten_slot_not_asked_about")) signUnasked(session);
   if (bugs.has("certificates_not_waited_for")) waitForNothing(session);
   if (bugs.has("witness_lines_not_verified")) session.witnessing.lane.isGood = () => true;
+  if (bugs.has("uncertified_head_sent")) sendUncertified(session);
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {
@@ -171,6 +181,27 @@ function waitForNothing({ certifying: { certifier }, state }: Session): void {
     const isThere = treeSize <= (state.origins.get(bytesToHex(origin))?.tree.size ?? 0);
     if (held !== null && isThere) covered(held);
     return () => {};
+  };
+}
+
+/** The note of a head without a certificate has the log's line alone. */
+function sendUncertified(session: Session): void {
+  const { witnessing, consensus, state } = session;
+  const headOf = witnessing.headOf.bind(witnessing);
+  witnessing.headOf = (origin) => {
+    const held = headOf(origin);
+    const tree = state.origins.get(bytesToHex(origin))?.tree;
+    if (held === null || tree === undefined || tree.size <= held.treeSize) return held;
+    if (consensus.tables.writtenIndex < state.appliedIndex) return held;
+    const head = { treeSize: tree.size, rootHash: tree.rootAt(tree.size) };
+    const checkpoint = (): string => {
+      const name = checkpointOrigin(session.trustRoot().clusterName, origin);
+      const text = formatCheckpoint({ origin: name, ...head });
+      const signer = logSignerOf(origin);
+      const line = { name, publicKey: signer.publicKey, signature: signer.sign(noteMessage(text)) };
+      return formatNote(text, [noteSignatureLine(line, nodeCrypto.sha256)]);
+    };
+    return { ...held, ...head, cosignatures: [], checkpoint };
   };
 }
 

@@ -183,7 +183,7 @@ export function simulatedLogKey(checkpointOriginLine: string): Uint8Array {
   return simulatedSigner(`log ${checkpointOriginLine.split("/").at(-1) ?? ""}`).publicKey;
 }
 
-function logSignerOf(origin: OriginFingerprint): ReturnType<typeof simulatedSigner> {
+export function logSignerOf(origin: OriginFingerprint): ReturnType<typeof simulatedSigner> {
   return simulatedSigner(`log ${bytesToHex(origin)}`);
 }
 

@@ -1,8 +1,10 @@
+import type { WitnessLine } from "@event-anchoring/control-contract";
 import type { ControlPlaneNode } from "@event-anchoring/control-plane";
 import {
   type Checkpoint,
   type SignatureLine,
   type TrustRoot,
+  bytesToHex,
   checkpointOrigin,
   formatCheckpoint,
   meetsQuorum,
@@ -24,6 +26,9 @@ export class WitnessWatch {
   readonly #invariants: Pick<Invariants, "fail" | "everyHeadShownIsCertifiedAndTrue">;
   readonly #trustRoot: TrustRoot;
   readonly #roots: WitnessedRoots;
+  /** Over which head each list of lines was verified: nodes are looked at often, and keep a list as long as a head. */
+  readonly #verified = new WeakMap<readonly WitnessLine[], string>();
+  linesSigned = 0;
 
   /** @param trustRoot one that lists the witnesses and the active nodes */
   constructor(invariants: Pick<Invariants, "fail" | "everyHeadShownIsCertifiedAndTrue">, trustRoot: TrustRoot) {
@@ -33,6 +38,7 @@ export class WitnessWatch {
   }
 
   onSigned(signed: SignedCheckpoint, witness: string): void {
+    this.linesSigned += 1;
     this.witnessesAreSentWhatIsCertified(signed, witness);
     this.#roots.onSigned(signed.checkpoint, witness);
     this.noTwoWitnessedHeadsContradict();
@@ -61,6 +67,9 @@ export class WitnessWatch {
     }
     for (const head of heads?.origins.flatMap((origin) => heads.headsOf(origin)) ?? []) {
       const { treeSize, rootHash, originFingerprint, lines } = head;
+      const over = `${bytesToHex(originFingerprint)} ${treeSize} ${bytesToHex(rootHash)}`;
+      if (this.#verified.get(lines) === over) continue;
+      this.#verified.set(lines, over);
       const origin = checkpointOrigin(this.#trustRoot.clusterName, originFingerprint);
       const checkpointText = formatCheckpoint({ origin, treeSize, rootHash });
       for (const { witness, timeS, signature } of lines) {

@@ -21,10 +21,16 @@ const LOOK_EVERY_MS = 500;
 /** All witnesses are away for one such time of three. */
 const OUTAGE_MS = 3000;
 
+export interface WitnessesOfALife {
+  readonly parts: Pick<LifeParts, "witnessTransportOf">;
+  /** How many lines they have signed. */
+  readonly lines: () => number;
+}
+
 /** The witnesses of a trust root, watched; nothing if it lists none. */
-export function witnessesOfALife(options: WitnessesOfALifeOptions): Pick<LifeParts, "witnessTransportOf"> {
+export function witnessesOfALife(options: WitnessesOfALifeOptions): WitnessesOfALife {
   const { world, seed, invariants, trustRoot, machines } = options;
-  if (trustRoot.witnesses.length === 0) return {};
+  if (trustRoot.witnesses.length === 0) return { parts: {}, lines: () => 0 };
   const watch = new WitnessWatch(invariants, trustRoot);
   const onSigned = watch.onSigned.bind(watch);
   const witnesses = new SimulatedWitnesses({
@@ -40,5 +46,6 @@ export function witnessesOfALife(options: WitnessesOfALifeOptions): Pick<LifePar
     world.after(LOOK_EVERY_MS, look);
   };
   world.after(LOOK_EVERY_MS, look);
-  return { witnessTransportOf: (process) => witnesses.transportOf(process) };
+  const witnessTransportOf: LifeParts["witnessTransportOf"] = (process) => witnesses.transportOf(process);
+  return { parts: { witnessTransportOf }, lines: () => watch.linesSigned };
 }
