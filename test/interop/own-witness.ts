@@ -13,27 +13,35 @@ import type { Vkey } from "@event-anchoring/protocol";
 import { prepareWitness, readSeed } from "@event-anchoring/provision";
 import { systemClock } from "@event-anchoring/telemetry";
 
-const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const RATES = { addressRequestsPerSecond: 1000, requestsPerSecond: 1000 };
+
+/** A line of its log. */
+interface Said {
+  readonly event: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
 
 export class OwnWitness {
   readonly vkey: Vkey;
+  /** The errors that it has logged. */
+  readonly said: Said[] = [];
   readonly #home: string;
   readonly #logs: ReturnType<typeof parseWitnessedLogs>;
   #file: WitnessFile | null = null;
   #server: Server | null = null;
   #port = 0;
 
-  private constructor(home: string, vkey: Vkey, logVkey: string) {
+  private constructor(home: string, vkey: Vkey, logVkeys: readonly string[]) {
     this.#home = home;
     this.vkey = vkey;
-    this.#logs = parseWitnessedLogs(`logs/v0\nvkey ${logVkey}\nqpd 8640000\n`, nodeCrypto.sha256);
+    const entries = logVkeys.map((logVkey) => `vkey ${logVkey}\nqpd 8640000\n`);
+    this.#logs = parseWitnessedLogs(`logs/v0\n${entries.join("")}`, nodeCrypto.sha256);
   }
 
-  static async create(name: string, logVkey: string): Promise<OwnWitness> {
+  static async create(name: string, ...logVkeys: readonly string[]): Promise<OwnWitness> {
     const home = mkdtempSync(join(tmpdir(), "anchoring-witness-"));
     const vkey = await prepareWitness({ identityDir: home, name, promiseFile: join(home, "promises") });
-    return new OwnWitness(home, vkey, logVkey);
+    return new OwnWitness(home, vkey, logVkeys);
   }
 
   get vkeyText(): string {
@@ -46,6 +54,8 @@ export class OwnWitness {
   }
 
   async start(): Promise<void> {
+    const error = (event: string, fields: Said["fields"] = {}): void => void this.said.push({ event, fields });
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error };
     const file = await WitnessFile.open(join(this.#home, "promises"), nodeCrypto);
     const signer = createSigner(await readSeed(join(this.#home, "witness.key")));
     const witness = new Witness({

@@ -27,6 +27,7 @@ export const SLOW = [
   "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",
   "packages/store/test/{backup/backup-state,fsck/fsck,fsck/fsck-state,log/raft-log,postgres/migrate}.test.ts",
   "packages/store/test/{ledger/ledger-store,ledger/deep-chain,ledger/record-facts,reads/record-reads}.test.ts",
+  "test/auditing/walk.test.ts",
   "test/contract/agreement.test.ts",
   "test/deploy/ceremony.test.ts",
   "test/hostile/*.test.ts",

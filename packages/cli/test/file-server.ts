@@ -13,7 +13,8 @@ export class FileServer {
       const path = (request.url ?? "").slice(1);
       this.asked.push(path);
       const file = fileAt(path === "" ? "index.html" : path);
-      response.writeHead(file === null ? 404 : 200, { "content-type": "application/octet-stream" });
+      const type = path === "" || path.endsWith(".html") ? "text/html; charset=utf-8" : "application/octet-stream";
+      response.writeHead(file === null ? 404 : 200, { "content-type": type });
       response.end(file ?? "<html>404</html>");
     });
   }

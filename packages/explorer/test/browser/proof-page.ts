@@ -11,7 +11,7 @@ import type { Browser, Page } from "playwright-core";
 export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));
 /** A page judges a hundred bundles in seconds, and on a busy machine in many. */
 const MANY_CARDS_MS = 100_000;
-const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
+export const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
 
 /** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
 function findChromium(): string | null {
