@@ -1,6 +1,6 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { DatabaseUsage } from "@event-anchoring/store";
-import type { TracerCounts, Logger } from "@event-anchoring/telemetry";
+import { type Logger, type TracerCounts, collectProcessMetrics } from "@event-anchoring/telemetry";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { StoppedReason } from "../control-plane/stopped-node.ts";
@@ -93,16 +93,7 @@ export class ApiMetrics {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
     for (const by of ["key", "address"]) this.#followers.set({ by }, 0);
-    // The loop's delay is sampled every 100 ms: at the default of 10, the sampling wakes an idle process most often.
-    collectDefaultMetrics({
-      register: this.#registry,
-      prefix: "anchoring_api_",
-      eventLoopMonitoringPrecision: 100,
-    });
-    // Gauges that are named like counters; the totals they add up are separate metrics.
-    for (const what of ["handles", "requests", "resources"]) {
-      this.#registry.removeSingleMetric(`anchoring_api_nodejs_active_${what}_total`);
-    }
+    collectProcessMetrics(this.#registry, "anchoring_api_");
     this.#seconds = new Histogram({
       name: "anchoring_api_request_seconds",
       help: "Time from the headers of a request to the end of its answer",

@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import { type Server, createServer } from "node:http";
-import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import type { NodeStatus } from "@event-anchoring/control-contract";
-import type { Tracer } from "@event-anchoring/telemetry";
+import { type Tracer, collectProcessMetrics } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
@@ -30,16 +30,7 @@ export function createMetrics(
   measures: ProcessMeasures = { tracer: null, volumes: {} },
 ): Registry {
   const registry = new Registry();
-  // The loop's delay is sampled every 100 ms: at the default of 10, the sampling wakes an idle process most often.
-  collectDefaultMetrics({
-    register: registry,
-    prefix: `${PREFIX}control_plane_`,
-    eventLoopMonitoringPrecision: 100,
-  });
-  // Gauges that are named like counters; the totals they add up are separate metrics.
-  for (const what of ["handles", "requests", "resources"]) {
-    registry.removeSingleMetric(`${PREFIX}control_plane_nodejs_active_${what}_total`);
-  }
+  collectProcessMetrics(registry, `${PREFIX}control_plane_`);
   const gauge: AddGauge = (name, help, read) => scrapedGauge(registry, name, help, read);
   gauge(
     "prime_root_thk_sync_error",

@@ -79,7 +79,7 @@ const CONVERGE_MAX_MS = 20_000;
  */
 const FORGET_MAX_MS = 100_000;
 /** Three heartbeats and a way there and back. */
-const HEARD_MAX_MS = 350;
+const HEARD_MAX_MS = 650;
 /** Tables hold within this time what their node has applied. */
 const TABLES_MAX_MS = 1000;
 
