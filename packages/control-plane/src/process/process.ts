@@ -136,8 +136,10 @@ function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
     if (!isAsked) void stop(process.connected);
     isAsked = true;
   });
-  // Started with a channel, the process does not outlive its supervisor.
-  if (process.channel !== undefined) process.once("disconnect", () => void stop(true));
+  // Started with a channel, the process does not outlive its supervisor, which may have died while this one started.
+  if (process.send === undefined) return;
+  if (process.connected) process.once("disconnect", () => void stop(true));
+  else void stop(true);
 }
 
 function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
