@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -87,6 +87,24 @@ function mustRun(...args: readonly string[]): string {
   return stdout;
 }
 
+const KEPT = join(HOME, "kept");
+
+/** Databases and promises of a stopped cluster, as a backup of the whole machine has them: out of it, or back. */
+function copyStorage(direction: "out" | "back"): void {
+  const { postgres_dir: databases, nodes } = clusterFile();
+  const places = [
+    [databases, join(KEPT, "postgres")],
+    ...nodes.map(({ id }) => [join(FOLDER, "nodes", id, "promise/promise.bin"), join(KEPT, id)]),
+  ] as const;
+  mkdirSync(KEPT, { recursive: true });
+  for (const place of places) {
+    const [from = "", to = ""] = direction === "out" ? place : place.toReversed();
+    rmSync(to, { recursive: true, force: true });
+    const { status, stderr } = spawnSync("cp", ["-a", from, to], { encoding: "utf8" });
+    if (status !== 0) throw new Error(stderr);
+  }
+}
+
 // What docs/operating/witness.md has typed to let two clusters witness each other.
 
 /** Writes the list of a cluster's logs. @returns its path */
@@ -111,6 +129,13 @@ function listWitnesses(folder: string, other: ClusterFile): void {
   mustRun("root", "submit", proposal, "--cluster", folder);
 }
 
+/** A metric of all nodes together. */
+async function metric(file: ClusterFile, name: string): Promise<number> {
+  const texts = await Promise.all(file.nodes.map(async ({ metrics_url: url }) => (await fetch(url)).text()));
+  const values = texts.flatMap((text) => text.split("\n").filter((line) => line.startsWith(`${name} `)));
+  return values.reduce((sum, line) => sum + Number(line.slice(name.length)), 0);
+}
+
 describe("npm start", () => {
   const letter = join(HOME, "letter.txt");
   /** A cluster of another organisation: one node. */
@@ -118,6 +143,7 @@ describe("npm start", () => {
   let southern: Supervisor;
   let first: ClusterFile;
   let supervisor: Supervisor;
+  const toFirstOrigin = (): readonly string[] => ["--origin", first.nodes[0]?.origin_fingerprint ?? ""];
 
   test("brings up three nodes and says how to go on", async () => {
     supervisor = start();
@@ -178,6 +204,7 @@ describe("npm start", () => {
     expect(clusterFile()).toMatchObject({ state: "stopped", api_key: first.api_key });
     expect(existsSync(join(FOLDER, "supervisor.json"))).toBe(false);
     expect(anchorctl("anchor", letter).status).toBe(4);
+    copyStorage("out");
   }, 30_000);
 
   test("resumes the same cluster", async () => {
@@ -194,14 +221,13 @@ describe("npm start", () => {
   }, 60_000);
 
   test("is a witness of the other cluster in turn", async () => {
+    for (let leaf = 0; leaf < 3; leaf++) mustRun("anchor", letter, "--witnessed", ...toFirstOrigin());
     listWitnesses(south, clusterFile());
     const proof = join(HOME, "south.tlog-proof");
     mustRun("anchor", letter, "--witnessed", "--cluster", south, "--out", proof);
     expect(mustRun("verify", letter, "--witnessed", "--cluster", south, "--proof", proof)).toContain(
       "witnessed by other-n",
     );
-    southern.child.kill("SIGINT");
-    expect(await southern.ended).toBe(0);
   }, 90_000);
 
   test("leaves no process behind when it is killed, and starts again after that", async () => {
@@ -226,6 +252,30 @@ describe("npm start", () => {
     expect(refused.output()).toContain(`npm start -- --data ${FOLDER} --fresh`);
     expect(clusterFile()).toMatchObject({ state: "stopped", api_key: first.api_key });
   }, 90_000);
+
+  test("set back to an earlier state, all of it, is refused by its witness, and says so", async () => {
+    const file = clusterFile();
+    const southFile = clusterFile(south);
+    copyStorage("back");
+    supervisor = start();
+    await running(supervisor);
+    const conflict = 'anchoring_as_witness_requests_total{outcome="size_differs"}';
+    const conflicts = await metric(southFile, conflict);
+    // What it has forgotten no node of it remembers: it certifies other leaves in their place.
+    mustRun("anchor", letter, ...toFirstOrigin());
+    await until("the witness has answered 409", async () => (await metric(southFile, conflict)) > conflicts);
+    const more = Array.from({ length: 8 }, (_, at) => join(HOME, `more-${at}.txt`));
+    for (const path of more) writeFileSync(path, path);
+    mustRun("anchor", ...more, ...toFirstOrigin());
+    const seen = 'anchoring_witness_failures_total{witness="other-n1",failure="other_history"}';
+    await until(
+      "the cluster says that its witness has seen another history",
+      async () => (await metric(file, seen)) > 0,
+    );
+    supervisor.child.kill("SIGINT");
+    southern.child.kill("SIGINT");
+    expect(await Promise.all([supervisor.ended, southern.ended])).toEqual([0, 0]);
+  }, 120_000);
 
   test("begins anew with --fresh", async () => {
     supervisor = start("--fresh");
