@@ -2,8 +2,9 @@
 export { BUNDLE_FORMAT, BUNDLE_LIMITS, bundleToJson, formatBundle } from "./format/bundle.ts";
 export type { Bundle } from "./format/bundle.ts";
 export { BundleError } from "./format/bundle-error.ts";
-export type { BundleJson } from "./format/strict-json.ts";
+export type { BundleJson } from "./json/strict-json.ts";
 export { parseBundle } from "./format/parse-bundle.ts";
+export type { ProvedScope } from "./verify/proved-scopes.ts";
 export { verifyBundle } from "./verify/verify-bundle.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "./verify/verify-bundle.ts";
 export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./format/assemble-bundle.ts";
@@ -16,8 +17,10 @@ export {
 } from "./format/assemble-state-bundle.ts";
 export type { StateBundleSubject } from "./format/assemble-state-bundle.ts";
 export { verifyCheckpoint } from "./verify/verify-checkpoint.ts";
-export { discloseScope, formatScope, makeScope, scopeJson, verifyScope } from "./scope/scope.ts";
+export { SCOPE_FORMAT, discloseScope, formatScope, makeScope, scopeJson, verifyScope } from "./scope/scope.ts";
 export type { Scope } from "./scope/scope.ts";
 export { ScopeError } from "./scope/scope-error.ts";
+export { addScopes } from "./format/add-scopes.ts";
 export { parseScope, parseStatements } from "./scope/parse-scope.ts";
+export { SCOPE_LIMITS } from "./scope/statement.ts";
 export type { ScopeValue } from "./scope/statement.ts";

@@ -1,7 +1,7 @@
-/** test/vectors/bundle.json and bundle-state.json, read as any other implementation reads it. */
+/** test/vectors/bundle.json, bundle-state.json and bundle-scope.json, read as any other implementation reads it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import { hexToBytes, nobleCrypto } from "@event-anchoring/protocol";
+import { bytesToHex, hexToBytes, nobleCrypto } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { BUNDLE_CHECKS } from "../src/verify/verify-bundle.ts";
@@ -33,6 +33,7 @@ interface GoodCase extends Case {
   readonly witnessed?: true;
   readonly state?: string;
   readonly in_force?: boolean;
+  readonly scopes?: readonly Json[];
 }
 
 interface BadCase extends Case {
@@ -52,7 +53,7 @@ function read(name: string): VectorFile {
   return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8")) as VectorFile;
 }
 
-const files = [read("bundle.json"), read("bundle-state.json")];
+const files = [read("bundle.json"), read("bundle-state.json"), read("bundle-scope.json")];
 const bundles: { readonly [name: string]: Json } = Object.assign({}, ...files.map((file) => file.bundles));
 const vectors = {
   good: files.flatMap(({ good }) => good),
@@ -92,6 +93,15 @@ function named<Entry extends { readonly name: string }>(entries: readonly Entry[
   return entries.map((entry) => [entry.name, entry]);
 }
 
+function shownScopes({ scopes }: BundleVerification): unknown {
+  return scopes.map(({ scopeHash, grants, statements, withheld }) => ({
+    scope_hash: bytesToHex(scopeHash),
+    grants: grants.map(bytesToHex),
+    statements: Object.fromEntries(statements.map(({ name, value }) => [name, value])),
+    withheld,
+  }));
+}
+
 describe("good bundles", () => {
   test.each(named(vectors.good))("%s", (_, entry) => {
     const verification = verify(entry);
@@ -113,6 +123,7 @@ describe("good bundles", () => {
     const reasons = verification.trace?.reasons.filter(({ verdict }) => verdict === "at_action") ?? [];
     const codes = reasons.map(({ code }) => code);
     expect(codes).toEqual(entry.reasons_at_action ?? codes);
+    expect(shownScopes(verification)).toEqual(entry.scopes ?? []);
   });
 
   test.each(named(vectors.good.slice(0, 2)))("%s, through noble", (_, entry) => {
@@ -140,6 +151,7 @@ describe("bad bundles", () => {
       trace: null,
     });
     expect(verification.checks.every(({ detail }) => detail !== "")).toBe(true);
+    expect(verification.scopes).toEqual([]);
   });
 
   test.each(named(vectors.bad.slice(0, 2)))("%s, through noble", (_, entry) => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex, hexToBytes, nobleCrypto } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { canonicalJson } from "../src/scope/canonical-json.ts";
+import { canonicalJson } from "../src/json/canonical-json.ts";
 import { statementDigest } from "../src/scope/statement.ts";
 import {
   ScopeError,

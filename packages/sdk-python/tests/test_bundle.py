@@ -6,13 +6,13 @@ from typing import Any, Dict
 
 import pytest
 
-from event_anchoring import InvalidInput, VerificationError, verify_trust_root
+from event_anchoring import InvalidInput, Scope, VerificationError, add_scopes, verify_trust_root
 from event_anchoring._bundle_text import parse_bundle
 from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completeness, inspect_bundle, verify_bundle
 
 from .vectors import load, name_of
 
-FILES = (load("bundle"), load("bundle-state"))
+FILES = (load("bundle"), load("bundle-state"), load("bundle-scope"))
 VECTORS = {part: [case for file in FILES for case in file[part]] for part in ("good", "bad", "equal", "malformed")}
 BUNDLES = {name: bundle for file in FILES for name, bundle in file["bundles"].items()}
 
@@ -41,6 +41,18 @@ def judge(case: Any, judged_by: Any = verify_bundle) -> BundleVerification:
     return found
 
 
+def shown_scopes(found: BundleVerification) -> Any:
+    return [
+        {
+            "scope_hash": scope.scope_hash.hex(),
+            "grants": [grant.hex() for grant in scope.grants],
+            "statements": scope.statements,
+            "withheld": scope.withheld,
+        }
+        for scope in found.scopes
+    ]
+
+
 @pytest.mark.parametrize("case", VECTORS["good"], ids=name_of)
 def test_good(case: Any) -> None:
     found = judge(case, inspect_bundle)
@@ -66,6 +78,7 @@ def test_good(case: Any) -> None:
         assert found.standing is not None
         assert (found.standing.state, found.standing.in_force) == (case["state"], case["in_force"])
     assert (found.authorised_at_action is True) == (not found.reasons_at_action)
+    assert shown_scopes(found) == case.get("scopes", [])
 
 
 @pytest.mark.parametrize("case", VECTORS["bad"], ids=name_of)
@@ -86,6 +99,7 @@ def test_bad(case: Any) -> None:
     assert result.witnessed is False
     assert "fail" not in results[:place]
     assert set(results[place + 1 :]) <= {"not_checked"}
+    assert result.scopes == ()
 
 
 @pytest.mark.parametrize("case", VECTORS["equal"], ids=name_of)
@@ -136,3 +150,21 @@ def test_numbers_and_booleans_are_not_the_same() -> None:
     with pytest.raises(VerificationError) as caught:
         verify_bundle(json.dumps(bundle), GOOD["pinned_root_thk"])
     assert caught.value.step == "stated"
+
+
+def test_disclosures_are_added_to_a_bundle() -> None:
+    case = next(case for case in VECTORS["good"] if case["name"] == "scopes: nothing withheld")
+    bundle, pin = bundle_of(case), case["pinned_root_thk"]
+    whole = Scope.read(json.dumps(bundle["scopes"][0]))
+    plain = json.dumps({**bundle, "scopes": None})
+    shown = verify_bundle(add_scopes(plain, [whole.disclose(["currency"])]), pin)
+    assert [(scope.statements, scope.withheld) for scope in shown.scopes] == [({"currency": "EUR"}, 4)]
+    # It takes the place of the one that is there.
+    again = verify_bundle(add_scopes(json.dumps(bundle).encode(), [whole.disclose(["purpose"])]), pin)
+    assert [list(scope.statements) for scope in again.scopes] == [["purpose"]]
+    with pytest.raises(VerificationError) as caught:
+        verify_bundle(add_scopes(plain, [Scope.make({"currency": "EUR"})]), pin)
+    assert caught.value.step == "scopes"
+    with pytest.raises(VerificationError) as caught:
+        add_scopes("{}", [whole])
+    assert caught.value.code == "bundle_format_unknown"

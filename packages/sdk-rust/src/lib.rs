@@ -38,8 +38,8 @@ mod words;
 
 pub use answers::*;
 pub use bundle::{
-    inspect_bundle, verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
-    BundleVerification, Completeness, Standing, BUNDLE_CHECKS,
+    add_scopes, inspect_bundle, verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome,
+    BundleTrust, BundleVerification, Completeness, ProvedScope, Standing, BUNDLE_CHECKS,
 };
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "client")]

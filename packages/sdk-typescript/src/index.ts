@@ -74,7 +74,7 @@ export { inspectReceipt, verifyReceipt } from "./verify-receipt.ts";
 export type { ReceiptCheck, ReceiptReport, VerifiedReceipt } from "./verify-receipt.ts";
 export { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
-export { inspectBundle, verifyBundle } from "./verify-bundle.ts";
+export { addScopes, inspectBundle, verifyBundle } from "./verify-bundle.ts";
 export type { BundleCheck } from "./verify-bundle.ts";
 export { Scope } from "./scope.ts";
 export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
@@ -94,7 +94,13 @@ export { proofFromTiles } from "./proof-from-tiles.ts";
 export type { FetchTile } from "./proof-from-tiles.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
-export type { BundleCheckCode, BundleOutcome, BundleVerification, ScopeValue } from "@event-anchoring/bundle";
+export type {
+  BundleCheckCode,
+  BundleOutcome,
+  BundleVerification,
+  ProvedScope,
+  ScopeValue,
+} from "@event-anchoring/bundle";
 export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain, Witnessing } from "@event-anchoring/protocol";
 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";

@@ -1,10 +1,18 @@
-import { BundleError, parseBundle, verifyBundle as verify } from "@event-anchoring/bundle";
+import {
+  BundleError,
+  addScopes as add,
+  formatBundle,
+  parseBundle,
+  parseScope,
+  verifyBundle as verify,
+} from "@event-anchoring/bundle";
 import type { BundleVerification } from "@event-anchoring/bundle";
 import { bytesToUtf8, InvalidBytesError } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { crypto } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32, count } from "./inputs.ts";
+import type { Scope } from "./scope.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { HighestSeen } from "./verify-trust-root.ts";
 
@@ -41,6 +49,21 @@ function parse(source: string | Uint8Array): ReturnType<typeof parseBundle> {
     if (!(error instanceof BundleError)) throw error;
     throw new VerificationError(error.code, `not a bundle: ${error.message}`, { cause: error });
   }
+}
+
+/**
+ * The text of a bundle with disclosures of what its grants allow; `verifyBundle` judges both together. A disclosure
+ * takes the place of one of the same `scope_hash`. Whoever reads the text can read what it discloses.
+ * @param source the text of the bundle, or its bytes
+ * @throws VerificationError `bundle_…` if it is no bundle
+ */
+export function addScopes(source: string | Uint8Array, scopes: readonly Scope[]): string {
+  return formatBundle(
+    add(
+      parse(source),
+      scopes.map((scope) => parseScope(scope.toText())),
+    ),
+  );
 }
 
 function trustOf({

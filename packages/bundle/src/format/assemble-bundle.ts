@@ -12,7 +12,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { AnchorId, HashAt, OriginFingerprint, Sha256, Subtree } from "@event-anchoring/protocol";
 import type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
-import type { BundleJson } from "./strict-json.ts";
+import type { BundleJson } from "../json/strict-json.ts";
 import type { AsOf } from "@event-anchoring/records";
 
 /** The data fetched for one origin. */
@@ -84,6 +84,7 @@ export function assembleBundle(parts: BundleParts, sha256: Sha256): Bundle {
     leaves: origins.flatMap((part, at) => leavesOf(part, at, sha256)),
     ranges: origins.flatMap(rangeOf),
     state: null,
+    scopes: [],
     stated: parts.stated,
   };
 }

@@ -7,7 +7,7 @@ import type { AnchorId, Leaf, StateProof } from "@event-anchoring/protocol";
 import { encodeStatedClaim, encodeStatedGrant, isEvent, leavesInView, recordsInView } from "@event-anchoring/records";
 import type { AnchorFact, AsOf, ClaimRecord, GrantRecord, Records, RecordsInView } from "@event-anchoring/records";
 import type { Bundle, BundleLeaf, StatedRecord } from "./bundle.ts";
-import type { BundleJson } from "./strict-json.ts";
+import type { BundleJson } from "../json/strict-json.ts";
 
 export interface StateBundleSubject {
   readonly leaf: Leaf;
@@ -113,6 +113,7 @@ export function assembleStateBundle({ subject, asOf, trustRoots, stated, ...part
     leaves: parts.leaves.map(({ leaf, inclusion }) => ({ leaf, checkpoint: null, inclusion })),
     ranges: [],
     state: { head: parts.head, records, siblings: shareStateProofs(proved) },
+    scopes: [],
     stated,
   };
 }

@@ -4,7 +4,9 @@
  */
 import { bytesToBase64, bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import type { BundleJson } from "./strict-json.ts";
+import { scopeJson } from "../scope/scope.ts";
+import type { Scope } from "../scope/scope.ts";
+import type { BundleJson } from "../json/strict-json.ts";
 import type { AsOf } from "@event-anchoring/records";
 
 export const BUNDLE_FORMAT = "event-anchoring/v4.2/bundle";
@@ -17,6 +19,7 @@ export const BUNDLE_LIMITS = {
   leavesMax: 100_000,
   trustRootsMax: 1_000,
   checkpointsMax: 1_024,
+  scopesMax: 1_024,
   /** Hashes of one inclusion path, or of one frontier. */
   hashesMax: 53,
   /** Halves of a path in the state tree: keys have so many bits. */
@@ -78,6 +81,8 @@ export interface Bundle {
   readonly ranges: readonly BundleRange[];
   /** null: endings are proved by leaves. */
   readonly state: BundleState | null;
+  /** What grants allow, as far as somebody has chosen to disclose it: one document for each scope_hash. */
+  readonly scopes: readonly Scope[];
   /** The service's answer to tracing the subject as of `asOf`; it is unsigned. */
   readonly stated: BundleJson;
 }
@@ -96,7 +101,7 @@ function stateJson({ head, records, siblings }: BundleState) {
 
 /** The members of the file, by their names in it. */
 export function bundleToJson(bundle: Bundle) {
-  const { subject, asOf, trustRoots, checkpoints, leaves, ranges, state, stated } = bundle;
+  const { subject, asOf, trustRoots, checkpoints, leaves, ranges, state, scopes, stated } = bundle;
   return {
     format: BUNDLE_FORMAT,
     subject: bytesToHex(subject),
@@ -115,6 +120,7 @@ export function bundleToJson(bundle: Bundle) {
       leaves: range.leaves.map(bytesToBase64),
     })),
     ...(state === null ? {} : { state: stateJson(state) }),
+    ...(scopes.length === 0 ? {} : { scopes: scopes.map(scopeJson) }),
     stated,
   };
 }

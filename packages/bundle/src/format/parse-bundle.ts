@@ -1,10 +1,13 @@
 import { InvalidBytesError, base64ToBytes, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
+import { scopeOfJson } from "../scope/parse-scope.ts";
+import type { Scope } from "../scope/scope.ts";
+import { ScopeError } from "../scope/scope-error.ts";
 import { BUNDLE_FORMAT, BUNDLE_LIMITS } from "./bundle.ts";
 import type { Bundle, BundleLeaf, BundleRange, BundleState, StatedRecord } from "./bundle.ts";
 import { BundleError } from "./bundle-error.ts";
-import { readStrictJson } from "./strict-json.ts";
-import type { BundleJson } from "./strict-json.ts";
-import { isOverUtf8Bytes } from "./text-size.ts";
+import { readStrictJson } from "../json/strict-json.ts";
+import type { BundleJson } from "../json/strict-json.ts";
+import { isOverUtf8Bytes } from "../json/text-size.ts";
 
 const HASH_BYTES = 32;
 const MEMBERS = [
@@ -16,6 +19,7 @@ const MEMBERS = [
   "leaves",
   "ranges",
   "state",
+  "scopes",
   "stated",
 ] as const;
 
@@ -26,16 +30,16 @@ function malformed(where: string, what: string): BundleError {
   return new BundleError("bundle_malformed", `${where === "" ? "the bundle" : where} ${what}`);
 }
 
-/** @param optional may be missing, and is null then */
+/** @param optional may be missing, and are null then */
 function membersOf<Name extends string>(
   value: BundleJson,
   names: readonly Name[],
   where: string,
-  optional?: Name,
+  optional: readonly Name[] = [],
 ): Members<Name> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed(where, "is no object");
   const members = new Map(Object.entries(value as Readonly<Record<string, BundleJson>>));
-  if (optional !== undefined && !members.has(optional)) members.set(optional, null);
+  for (const name of optional) if (!members.has(name)) members.set(name, null);
   const missing = names.find((name) => !members.has(name));
   if (missing !== undefined) throw malformed(where, `has no ${missing}`);
   const unknown = [...members.keys()].find((name) => !names.some((known) => known === name));
@@ -128,6 +132,17 @@ function stateOf(value: BundleJson): BundleState | null {
   };
 }
 
+/** A disclosure, whose faults are those of the bundle that holds it. */
+function readScope(value: BundleJson, where: string): Scope {
+  try {
+    return scopeOfJson(value);
+  } catch (error) {
+    if (!(error instanceof ScopeError)) throw error;
+    const code = error.code === "scope_too_large" ? "bundle_too_large" : "bundle_malformed";
+    throw new BundleError(code, `${where}: ${error.message}`);
+  }
+}
+
 /** The leaves of all parts are not too many. */
 function assertCount({ leaves, ranges, state }: Bundle): void {
   const single = leaves.length + (state?.records.length ?? 0);
@@ -166,9 +181,9 @@ export function parseBundle(text: string): Bundle {
   const json = readStrictJson(text, depthMax, (detail) => new BundleError("bundle_json_invalid", detail));
   if (formatOf(json) !== BUNDLE_FORMAT)
     throw new BundleError("bundle_format_unknown", `its format is not ${BUNDLE_FORMAT}`);
-  const { subject, as_of: position, stated, ...parts } = membersOf(json, MEMBERS, "", "state");
+  const { subject, as_of: position, stated, ...parts } = membersOf(json, MEMBERS, "", ["state", "scopes"]);
   const asOf = membersOf(position, ["sequence", "time_ms"], "as_of");
-  const { trustRootsMax, checkpointsMax, leavesMax } = BUNDLE_LIMITS;
+  const { trustRootsMax, checkpointsMax, leavesMax, scopesMax } = BUNDLE_LIMITS;
   const bundle: Bundle = {
     subject: toAnchorId(bytesOf("subject", () => hexToBytes(textOf(subject, "subject"), HASH_BYTES))),
     asOf: {
@@ -180,6 +195,7 @@ export function parseBundle(text: string): Bundle {
     leaves: listOf(parts.leaves, "leaves", leavesMax, readLeaf),
     ranges: listOf(parts.ranges, "ranges", checkpointsMax, readRange),
     state: stateOf(parts.state),
+    scopes: parts.scopes === null ? [] : listOf(parts.scopes, "scopes", scopesMax, readScope),
     stated: stated === null ? null : statedOf(stated),
   };
   assertCount(bundle);

@@ -1,8 +1,8 @@
 import { InvalidBytesError, compareBytes, hexToBytes } from "@event-anchoring/protocol";
-import { isOverUtf8Bytes } from "../format/text-size.ts";
-import { readStrictJson } from "../format/strict-json.ts";
-import type { BundleJson } from "../format/strict-json.ts";
-import { isList } from "./canonical-json.ts";
+import { isOverUtf8Bytes } from "../json/text-size.ts";
+import { readStrictJson } from "../json/strict-json.ts";
+import type { BundleJson } from "../json/strict-json.ts";
+import { isList } from "../json/canonical-json.ts";
 import { SCOPE_FORMAT, assertCount, assertDistinct } from "./scope.ts";
 import type { Scope } from "./scope.ts";
 import { ScopeError } from "./scope-error.ts";
@@ -58,7 +58,7 @@ function compareNames({ name: a }: ScopeStatement, { name: b }: ScopeStatement):
 }
 
 /** A document inside of other JSON, which the strict reader has read. @throws ScopeError */
-function scopeOfJson(value: BundleJson): Scope {
+export function scopeOfJson(value: BundleJson): Scope {
   if (typeof value !== "object" || value === null || isList(value)) throw malformed("it is no object");
   const members = new Map(Object.entries(value));
   if (members.get("format") !== SCOPE_FORMAT) {

@@ -4,7 +4,7 @@
  */
 import { ByteWriter, bytesToHex, compareBytes, concatBytes, equalBytes, tag } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
-import { isOverUtf8Bytes } from "../format/text-size.ts";
+import { isOverUtf8Bytes } from "../json/text-size.ts";
 import { ScopeError } from "./scope-error.ts";
 import { SALT_BYTES, SCOPE_LIMITS, statementDigest, toStatement } from "./statement.ts";
 import type { ScopeStatement } from "./statement.ts";

@@ -1,8 +1,8 @@
 /** One statement of a scope document: a name and a value under a salt. docs/PROTOCOL.md, "Scope documents". */
 import { concatBytes, tag, utf8ToBytes } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
-import { hasLoneSurrogate } from "../format/strict-json.ts";
-import { canonicalJson } from "./canonical-json.ts";
+import { hasLoneSurrogate } from "../json/strict-json.ts";
+import { canonicalJson } from "../json/canonical-json.ts";
 import { ScopeError } from "./scope-error.ts";
 
 /** Limits of readers and makers. All inclusive. */

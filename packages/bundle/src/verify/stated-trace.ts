@@ -1,7 +1,7 @@
 /** Compares the trace that the service stated with the one derived from the leaves. */
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import type { BundleJson } from "../format/strict-json.ts";
+import type { BundleJson } from "../json/strict-json.ts";
 import type { AsOf, Trace } from "@event-anchoring/records";
 
 /** A trace of a bundle's subject as of the bundle's position. */

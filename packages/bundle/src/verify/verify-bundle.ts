@@ -1,11 +1,13 @@
 /** Judges a bundle offline. docs/PROTOCOL.md, "Bundle". */
-import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, Leaf, TrustRootChain } from "@event-anchoring/protocol";
 import type { AuthorityVerdict, AsOf, Check, CheckResult, Trace } from "@event-anchoring/records";
 import type { Bundle } from "../format/bundle.ts";
 import { BundleFailure, failUnless } from "./bundle-failure.ts";
 import { proveCheckpoints, proveLeaves, proveRanges, treeOfCheckpoint } from "./proved-leaves.ts";
 import type { ProvedLeaf } from "./proved-leaves.ts";
+import { proveScopes } from "./proved-scopes.ts";
+import type { ProvedScope } from "./proved-scopes.ts";
 import { proveState } from "./proved-state.ts";
 import type { ProvedState } from "./proved-state.ts";
 import { StateBook, judgeLineages } from "./state-book.ts";
@@ -47,6 +49,7 @@ export const BUNDLE_CHECKS = [
   "window",
   "authority",
   "stated",
+  "scopes",
 ] as const;
 
 export type BundleCheckCode = (typeof BUNDLE_CHECKS)[number];
@@ -101,6 +104,8 @@ export interface BundleVerification {
   readonly trace: Trace | null;
   /** Witnesses outside the cluster have signed every head that it rests on; false also if the bundle is invalid. */
   readonly witnessed: boolean;
+  /** The disclosures that are proved, as the bundle has them; none if it is invalid. */
+  readonly scopes: readonly ProvedScope[];
   /** The newest version used for judging, and the oldest that a checkpoint needed instead of it, if one did. */
   readonly trustRoot: { readonly version: number; readonly superseded: number | null } | null;
 }
@@ -134,6 +139,7 @@ interface Progress {
   view: BundleView | null;
   complete: Completeness | null;
   trace: Trace | null;
+  scopes: readonly ProvedScope[];
 }
 
 /** A check comes after those that it builds on. */
@@ -341,6 +347,20 @@ function checkStated({ input, trace, complete }: Progress): Finding {
   return pass("what is stated is what the leaves say");
 }
 
+/** Each disclosure is whole, and of a grant on the way. */
+function checkScopes(progress: Progress): Finding {
+  const { scopes } = progress.input.bundle;
+  const grants = found(progress.view).links.flatMap(({ anchorId }) => {
+    const leaf = progress.leaves.find(anchorId)?.leaf;
+    return leaf?.kind === LEAF_KIND.grant ? [{ anchorId, scopeHash: leaf.scopeHash }] : [];
+  });
+  progress.scopes = proveScopes(scopes, grants, progress.crypto.sha256);
+  if (scopes.length === 0) return pass("nothing of a scope is disclosed");
+  const disclosed = progress.scopes.reduce((sum, { statements }) => sum + statements.length, 0);
+  const withheld = progress.scopes.reduce((sum, scope) => sum + scope.withheld, 0);
+  return pass(`statements in the scopes of grants on the way: ${disclosed} disclosed, ${withheld} withheld`);
+}
+
 const STEPS: Readonly<Record<BundleCheckCode, (progress: Progress) => Finding>> = {
   trust_roots: checkTrustRoots,
   checkpoints: checkCheckpoints,
@@ -356,6 +376,7 @@ const STEPS: Readonly<Record<BundleCheckCode, (progress: Progress) => Finding>> 
   window: checkWindow,
   authority: checkAuthority,
   stated: checkStated,
+  scopes: checkScopes,
 };
 
 function makeChecks(progress: Progress): Check<BundleCheckCode>[] {
@@ -401,6 +422,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     view: null,
     complete: null,
     trace: null,
+    scopes: [],
   };
   const checks = makeChecks(progress);
   const outcome = outcomeOf(checks);
@@ -420,6 +442,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     leaf: trace?.leaf ?? null,
     trace,
     witnessed: outcome !== "invalid" && progress.isWitnessed,
+    scopes: outcome === "invalid" ? [] : progress.scopes,
     trustRoot: version === undefined ? null : { version, superseded: supersededOf(progress) },
   };
 }

@@ -28,8 +28,8 @@ export interface CutBundle {
   readonly world: BundleWorld;
 }
 
-/** The bundles that others are made from: with every leaf, with single leaves, with a state head. */
-export type BundleName = "whole" | "singles" | "state";
+/** The bundles that others are made from: with every leaf, with single leaves, with a state head, with a disclosure. */
+export type BundleName = "whole" | "singles" | "state" | "scoped";
 
 /** A bundle, or one of the named ones with some members changed. */
 export type Source = CutBundle | { readonly of: BundleName; readonly changes: readonly Change[] };
@@ -52,6 +52,8 @@ export interface GoodCase {
   readonly isWitnessed?: boolean;
   /** Where the subject is a claim or a grant: its state, and whether it is in force; absent: the case does not say. */
   readonly standing?: readonly [state: RecordState, isInForce: boolean];
+  /** What is proved of each disclosure; absent: there is none. */
+  readonly scopes?: Json;
   readonly reader?: Reader;
 }
 
@@ -82,20 +84,22 @@ export interface ActOptions {
   readonly before?: (parts: Omit<Act, "act">) => void;
   readonly after?: (parts: Act) => void;
   readonly event?: (parts: Omit<Act, "act">) => EventOptions;
+  /** The scope_hash of each grant; absent: a hash of something else. */
+  readonly scopes?: { readonly upper: Uint8Array; readonly lower: Uint8Array };
 }
 
 /**
  * Sequences: genesis leaves 0 to 2; the claims of root 3, deployer 4 and agent 5; the grants to the deployer 6 and to
  * the agent 7; an event 8; whatever `before` writes; the act; whatever `after` writes; an event.
  */
-export function actOf({ world = new BundleWorld(), before, after, event }: ActOptions = {}): Act {
+export function actOf({ world = new BundleWorld(), before, after, event, scopes }: ActOptions = {}): Act {
   const [root, deployer, agent] = [
     world.claim("root"),
     world.claim("deployer", { at: 1 }),
     world.claim("agent", { at: 2 }),
   ];
-  const upper = world.grant(root, deployer, { depth: 2 });
-  const lower = world.grant(deployer, agent, { at: 1, depth: 1, parent: upper });
+  const upper = world.grant(root, deployer, { depth: 2, scopeHash: scopes?.upper });
+  const lower = world.grant(deployer, agent, { at: 1, depth: 1, parent: upper, scopeHash: scopes?.lower });
   world.event("something else", { at: 2 });
   const parts = { world, root, deployer, agent, upper, lower };
   before?.(parts);

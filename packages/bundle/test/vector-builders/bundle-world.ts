@@ -84,6 +84,7 @@ export interface GrantOptions extends Placed {
   readonly signedBy?: string;
   readonly notBefore?: number;
   readonly expiresAt?: number;
+  readonly scopeHash?: Uint8Array | undefined;
   readonly spoil?: Partial<GrantLeaf>;
 }
 
@@ -234,7 +235,7 @@ export class BundleWorld {
       grantorClaimRef: grantor.claim.anchorId,
       granteeClaimRef: grantee.claim.anchorId,
       parentGrantRef: parent?.anchorId ?? ZERO_32,
-      scopeHash: hashOf("scope"),
+      scopeHash: options.scopeHash ?? hashOf("scope"),
       delegationDepth: depth,
       issuedAt: 0,
       notBefore: options.notBefore ?? 0,

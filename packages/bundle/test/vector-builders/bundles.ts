@@ -49,6 +49,7 @@ export function goodJson({ name, source, reader, ...expected }: GoodCase): Json 
     superseded,
     isWitnessed,
     standing,
+    scopes,
   } = expected;
   return {
     name,
@@ -63,6 +64,7 @@ export function goodJson({ name, source, reader, ...expected }: GoodCase): Json 
     superseded_trust_root: superseded ?? null,
     ...(isWitnessed === true ? { witnessed: true } : {}),
     ...(standing === undefined ? {} : { state: standing[0], in_force: standing[1] }),
+    ...(scopes === undefined ? {} : { scopes }),
     ...sourceJson(source),
   };
 }

@@ -1,6 +1,6 @@
 /** Scope documents: how they are hashed, read and disclosed, and texts that are none. */
 import { bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
-import { canonicalJson } from "../../src/scope/canonical-json.ts";
+import { canonicalJson } from "../../src/json/canonical-json.ts";
 import { discloseScope, formatScope, makeScope, scopeJson } from "../../src/scope/scope.ts";
 import type { Scope } from "../../src/scope/scope.ts";
 import { statementDigest } from "../../src/scope/statement.ts";

@@ -28,6 +28,7 @@ Errors are one tree, each with a stable `code`, `request_id` and `retry_after`:
 from __future__ import annotations
 
 from . import errors, leaf, models
+from ._bundle_result import ProvedScope
 from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
 from ._following import FollowedHead
@@ -39,7 +40,7 @@ from ._trust_root_text import TrustRoot
 from ._version import __version__
 from ._witnessing import WitnessSignature
 from .asynchronous.client import AsyncClient
-from .bundle import BundleVerification, Completeness, Standing, inspect_bundle, verify_bundle
+from .bundle import BundleVerification, Completeness, Standing, add_scopes, inspect_bundle, verify_bundle
 from .ed25519 import verify_signature
 from .errors import (
     AnchoringError,
@@ -144,6 +145,7 @@ __all__ = [
     "PreparedEventAnchor",
     "PreparedGrantAnchor",
     "PreparedRevocation",
+    "ProvedScope",
     "RateLimited",
     "Receipt",
     "ReceiptFailure",
@@ -176,6 +178,7 @@ __all__ = [
     "Wait",
     "WitnessSignature",
     "__version__",
+    "add_scopes",
     "check_not_older",
     "client_event_commit",
     "decode_leaf",

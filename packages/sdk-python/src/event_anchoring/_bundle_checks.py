@@ -17,7 +17,8 @@ from ._bundle_leaves import (
     signatures_in,
     tree_of,
 )
-from ._bundle_result import BUNDLE_CHECKS, Completeness, Standing
+from ._bundle_result import BUNDLE_CHECKS, Completeness, ProvedScope, Standing
+from ._bundle_scopes import prove_scopes
 from ._bundle_standing import standing_of
 from ._bundle_state import ProvedState, judge_lineages, judge_newest_claims, judge_values, prove_state
 from ._bundle_stated import DerivedTrace, stated_difference
@@ -37,12 +38,7 @@ from ._records import (
 from ._steps import Step
 from .ed25519 import verify_signature
 from .errors import VerificationError
-from .leaf import (
-    ClaimLeaf,
-    EventLeaf,
-    GrantLeaf,
-    RevocationLeaf,
-)
+from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, RevocationLeaf
 from .notes import parse_note
 from .receipt import CheckpointVerification, verify_checkpoint
 from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
@@ -89,6 +85,7 @@ class Progress:
     claims: List[ClaimRecord] = field(default_factory=list)
     complete: Optional[Completeness] = None
     trace: Optional[_Trace] = None
+    scopes: Tuple[ProvedScope, ...] = ()
 
     def held(self) -> TrustRootChain:
         if self.chain is None:
@@ -458,6 +455,13 @@ def _check_stated(progress: Progress) -> str:
     return "what is stated is what the leaves say"
 
 
+def _check_scopes(progress: Progress) -> str:
+    leaves = [(link.anchor_id, progress.by_id[link.anchor_id].leaf) for link in progress.links]
+    grants = [(anchor_id, leaf.scope_hash) for anchor_id, leaf in leaves if isinstance(leaf, GrantLeaf)]
+    progress.scopes = prove_scopes(progress.bundle.scopes, grants)
+    return f"{len(progress.scopes)} disclosures are of grants on the way"
+
+
 _CHECKS: Dict[str, Callable[[Progress], str]] = {
     "trust_roots": _check_trust_roots,
     "checkpoints": _check_checkpoints,
@@ -473,6 +477,7 @@ _CHECKS: Dict[str, Callable[[Progress], str]] = {
     "window": _check_window,
     "authority": _check_authority,
     "stated": _check_stated,
+    "scopes": _check_scopes,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Mapping, Optional, Tuple
 
 from ._records import Position, Reason, Verdict
 from ._steps import Step
@@ -25,6 +25,7 @@ BUNDLE_CHECKS: Tuple[str, ...] = (
     "window",
     "authority",
     "stated",
+    "scopes",
 )
 
 
@@ -46,6 +47,20 @@ class Standing:
     state: str
     in_force: bool
     reasons: Tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class ProvedScope:
+    """Statements that were granted and that somebody has chosen to disclose, as the maker of the grant wrote them.
+
+    `grants` are the anchor ids of the grants on the way that have this `scope_hash`, from the one in question towards
+    the root. `withheld` statements are not disclosed.
+    """
+
+    scope_hash: bytes
+    grants: Tuple[bytes, ...]
+    statements: Mapping[str, object]
+    withheld: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,7 @@ class BundleVerification:
         complete: how far no ending can be missing; None: nothing that is named can end. If `to` is not below the
             subject's sequence, the verdict at the action is proved, whatever the outcome.
         witnessed: witnesses outside the cluster have signed every head that it rests on; False also if it is invalid.
+        scopes: what is disclosed of the scopes of the grants.
         trust_root_version: the newest version that was judged by.
         superseded_trust_root: the oldest version that a checkpoint or the state head needed instead; None: none did.
     """
@@ -91,5 +107,6 @@ class BundleVerification:
     revocations: Tuple[bytes, ...] = ()
     complete: Optional[Completeness] = None
     witnessed: bool = False
+    scopes: Tuple[ProvedScope, ...] = ()
     trust_root_version: Optional[int] = None
     superseded_trust_root: Optional[int] = None

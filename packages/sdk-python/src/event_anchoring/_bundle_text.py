@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._bytes import base64_to_bytes, hex_to_bytes
 from ._records import Position
 from ._strict_json import read_strict_json
 from .errors import VerificationError
+from .scope import StatedScope, scope_of_json
 
 BUNDLE_FORMAT = "event-anchoring/v4.2/bundle"
 BYTES_MAX = 64 * 1024 * 1024
@@ -17,6 +18,7 @@ TRUST_ROOTS_MAX = 1_000
 CHECKPOINTS_MAX = 1_024
 HASHES_MAX = 53
 LEVEL_MAX = 256
+SCOPES_MAX = 1_024
 
 T = TypeVar("T")
 
@@ -60,7 +62,10 @@ class BundleState:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A parsed bundle: everything that a trace needs. `stated` is the service's own answer, unsigned."""
+    """A parsed bundle: everything that a trace needs. `stated` is the service's own answer, unsigned.
+
+    `scopes` are disclosures of what grants allow, not verified yet.
+    """
 
     subject: bytes
     as_of: Position
@@ -70,6 +75,7 @@ class Bundle:
     ranges: Tuple[BundleRange, ...]
     stated: Optional[Mapping[str, object]]
     state: Optional[BundleState] = None
+    scopes: Tuple[StatedScope, ...] = ()
 
 
 def _refuse(code: str, message: str) -> NoReturn:
@@ -156,6 +162,15 @@ def _state(value: object) -> Optional[BundleState]:
     )
 
 
+def _scope(value: object, where: str) -> StatedScope:
+    """A disclosure, whose faults are those of the bundle that holds it."""
+    try:
+        return scope_of_json(value)
+    except VerificationError as error:
+        code = "bundle_too_large" if error.code == "scope_too_large" else "bundle_malformed"
+        raise VerificationError(code, f"{where}: {error.message}") from error
+
+
 def _subject(value: object) -> bytes:
     try:
         return hex_to_bytes(_text(value, "subject"), 32)
@@ -188,8 +203,8 @@ def _check_parts(bundle: Bundle) -> None:
         _refuse("bundle_malformed", "a part names no checkpoint")
 
 
-def parse_bundle(text: Union[str, bytes]) -> Bundle:
-    """Reads the text of a bundle, which may be an attacker's.
+def read_bundle_json(text: Union[str, bytes]) -> Dict[str, Any]:
+    """The members of a bundle, whose form is not looked at.
 
     Raises:
         VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`.
@@ -208,9 +223,30 @@ def parse_bundle(text: Union[str, bytes]) -> Bundle:
         _refuse("bundle_malformed", "the bundle is no object")
     if parsed.get("format") != BUNDLE_FORMAT:
         _refuse("bundle_format_unknown", f"its format is not {BUNDLE_FORMAT}")
-    names = ("format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "state", "stated")
-    # A state head is the only member that may be missing.
-    members = _members({"state": None, **parsed}, names, "the bundle")
+    return parsed
+
+
+def parse_bundle(text: Union[str, bytes]) -> Bundle:
+    """Reads the text of a bundle, which may be an attacker's.
+
+    Raises:
+        VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`.
+    """
+    parsed = read_bundle_json(text)
+    names = (
+        "format",
+        "subject",
+        "as_of",
+        "trust_roots",
+        "checkpoints",
+        "leaves",
+        "ranges",
+        "state",
+        "scopes",
+        "stated",
+    )
+    # A state head and disclosures are the only members that may be missing.
+    members = _members({"state": None, "scopes": None, **parsed}, names, "the bundle")
     as_of = _members(members["as_of"], ("sequence", "time_ms"), "as_of")
     bundle = Bundle(
         subject=_subject(members["subject"]),
@@ -221,6 +257,7 @@ def parse_bundle(text: Union[str, bytes]) -> Bundle:
         ranges=_list(members["ranges"], "ranges", CHECKPOINTS_MAX, _range),
         stated=_stated(members["stated"]),
         state=_state(members["state"]),
+        scopes=() if members["scopes"] is None else _list(members["scopes"], "scopes", SCOPES_MAX, _scope),
     )
     _check_parts(bundle)
     return bundle

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import Optional, Tuple, Union
+from typing import Optional, Sequence, Tuple, Union
 
 from ._bundle_checks import Progress, make_checks
 from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness, Standing
-from ._bundle_text import Bundle, parse_bundle
+from ._bundle_text import Bundle, parse_bundle, read_bundle_json
 from ._inputs import Bytes32, bytes32
 from .errors import InvalidInput, VerificationError
+from .scope import Scope
 from .trust_root import TrustRootChain
 
 #: What verify_bundle raises of an outcome, and the result of the check that it names.
@@ -81,6 +83,7 @@ def inspect_bundle(
         revocations=trace.revocations,
         complete=progress.complete,
         witnessed=progress.is_witnessed,
+        scopes=progress.scopes,
     )
 
 
@@ -141,3 +144,21 @@ __all__ = [
     "parse_bundle",
     "verify_bundle",
 ]
+
+
+def add_scopes(bundle: Union[str, bytes], scopes: Sequence[Scope]) -> str:
+    """The text of a bundle with disclosures of what its grants allow; verify_bundle judges both together.
+
+    A disclosure takes the place of one of the same `scope_hash`. Whoever reads the text can read what it discloses.
+
+    Raises:
+        VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`, if
+            it is not a bundle.
+    """
+    parse_bundle(bundle)
+    members = read_bundle_json(bundle)
+    added = {scope.scope_hash.hex(): scope.to_json() for scope in scopes}
+    held = members.get("scopes") or []
+    kept = [each for each in held if each["scope_hash"].lower() not in added]
+    whole = {**members, "scopes": [*kept, *added.values()]}
+    return json.dumps(whole, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -3,8 +3,10 @@
 mod force;
 mod judge;
 mod leaves;
+mod outcome;
 mod parse;
 mod records;
+mod scopes;
 mod standing;
 mod state;
 mod stated;
@@ -13,7 +15,9 @@ mod window;
 
 pub use force::AuthorityReason;
 pub use judge::Completeness;
+pub use outcome::BundleOutcome;
 pub use parse::{AsOf, Bundle};
+pub use scopes::{add_scopes, ProvedScope};
 pub use standing::Standing;
 pub use trust::BundleTrust;
 
@@ -32,6 +36,7 @@ use judge::{
 };
 use leaves::{prove_checkpoints, prove_leaves, prove_ranges, ProvedLeaf, ProvedLeaves};
 use records::Records;
+use scopes::prove_scopes;
 use standing::standing_of;
 use state::{check_newest_claims, check_stated_lineages, check_values, prove_state, ProvedState};
 use stated::check_stated;
@@ -39,7 +44,7 @@ use trust::judge_trust_roots;
 use window::{check_window, positions_of};
 
 /// In the order in which they are made. After one that fails nothing more is checked.
-pub const BUNDLE_CHECKS: [&str; 14] = [
+pub const BUNDLE_CHECKS: [&str; 15] = [
     "trust_roots",
     "checkpoints",
     "state",
@@ -54,30 +59,8 @@ pub const BUNDLE_CHECKS: [&str; 14] = [
     "window",
     "authority",
     "stated",
+    "scopes",
 ];
-
-/// What a bundle comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BundleOutcome {
-    /// Everything was proved.
-    Valid,
-    /// Nothing is wrong, but something was not proved: it rests on the word of the bundle's maker. Never show it as
-    /// valid.
-    ValidAsStated,
-    /// Something is wrong.
-    Invalid,
-}
-
-impl BundleOutcome {
-    /// `valid`, `valid_as_stated` or `invalid`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::ValidAsStated => "valid_as_stated",
-            Self::Invalid => "invalid",
-        }
-    }
-}
 
 /// What the reader wants the bundle to be about, and has seen before.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +111,8 @@ pub struct BundleVerification {
     /// How far it is proved that no ending is missing; `None`: nothing can end, or it was not reached. If `to` is not
     /// below the sequence of the subject, the verdict at the action is proved, whatever the outcome.
     pub complete: Option<Completeness>,
+    /// What is disclosed of the scopes of the grants; nothing if the bundle is invalid.
+    pub scopes: Vec<ProvedScope>,
     /// The leaf of the subject; `None` if the bundle is invalid.
     pub leaf: Option<Leaf>,
     /// Witnesses outside the cluster have signed every head that it rests on; false also if the bundle is invalid.
@@ -209,6 +194,7 @@ struct Findings {
     delegation: Vec<AnchorId>,
     revocations: Vec<AnchorId>,
     complete: Option<Completeness>,
+    scopes: Vec<ProvedScope>,
     leaf: Leaf,
 }
 
@@ -266,6 +252,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         revocations: Vec::new(),
         complete: None,
         witnessed: false,
+        scopes: Vec::new(),
         leaf: None,
         trust_root_version: judged_by.version,
         superseded_trust_root: judged_by.superseded,
@@ -282,6 +269,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         verification.revocations = findings.revocations;
         verification.complete = findings.complete;
         verification.witnessed = judged_by.witnessed;
+        verification.scopes = findings.scopes;
         verification.leaf = Some(findings.leaf);
     }
     Ok(verification)
@@ -327,9 +315,11 @@ fn make_checks(
         check_reference_kinds(subject, &leaves)?;
         check_values(subject, &view, &records, &leaves, bundle.as_of)?;
     }
-    let findings = judge_subject(bundle.as_of, subject, &view, &records, &leaves, complete)?;
+    let mut findings = judge_subject(bundle.as_of, subject, &view, &records, &leaves, complete)?;
     checks.pass(format!("at action: {:?}; now: {:?}", findings.authorised_at_action, findings.authorised_now));
     check_stated(bundle, &findings, checks)?;
+    findings.scopes = prove_scopes(&bundle.scopes, &view, &leaves)?;
+    checks.pass(format!("{} disclosures are of grants on the way", findings.scopes.len()));
     Ok(findings)
 }
 
@@ -495,6 +485,7 @@ fn judge_subject(
         delegation: shown_delegation(view),
         revocations,
         complete,
+        scopes: Vec::new(),
         leaf: subject.leaf.clone(),
     })
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::bytes::{from_base64, from_base64_exact};
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
+use crate::scope::StatedScope;
 use crate::state_head::LEVEL_MAX;
 use crate::strict_json::read_strict_json;
 
@@ -17,6 +18,7 @@ const TRUST_ROOTS_MAX: usize = 1_000;
 const CHECKPOINTS_MAX: usize = 1_024;
 /// Hashes of one inclusion path, or of one frontier.
 const HASHES_MAX: usize = 53;
+const SCOPES_MAX: usize = 1_024;
 
 /// A position in the ledger: a sequence, and the time that goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,7 @@ pub struct Bundle {
     pub(super) leaves: Vec<BundleLeaf>,
     pub(super) ranges: Vec<BundleRange>,
     pub(super) state: Option<BundleState>,
+    pub(super) scopes: Vec<StatedScope>,
     pub(super) stated: Value,
 }
 
@@ -201,12 +204,20 @@ fn read_state(value: &Value) -> Result<Option<BundleState>> {
     }))
 }
 
+/// A disclosure, whose faults are those of the bundle that holds it.
+fn read_scope(value: &Value, place: &str) -> Result<StatedScope> {
+    StatedScope::of_json(value).map_err(|error| match error.code() {
+        "scope_too_large" => too_large(format!("{place}: {error}")),
+        _ => malformed(place, &format!("is no scope: {error}")),
+    })
+}
+
 fn note_of(value: &Value, place: &str) -> Result<String> {
     text_of(value, place).map(str::to_owned)
 }
 
-const NAMES: [&str; 9] =
-    ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "state", "stated"];
+const NAMES: [&str; 10] =
+    ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "state", "scopes", "stated"];
 
 impl Bundle {
     /// Reads a bundle, which may be attacker-controlled. Nothing is verified.
@@ -222,8 +233,10 @@ impl Bundle {
         if object.get("format").and_then(Value::as_str) != Some(FORMAT) {
             return Err(Error::verification("bundle_format_unknown", format!("its format is not {FORMAT}")));
         }
-        // A state head is the only member that may be missing.
-        object.entry("state").or_insert(Value::Null);
+        // A state head and disclosures are the only members that may be missing.
+        for name in ["state", "scopes"] {
+            object.entry(name).or_insert(Value::Null);
+        }
         let members = Members::new(&json, &NAMES, "")?;
         let position = Members::new(members.value("as_of"), &["sequence", "time_ms"], "as_of")?;
         let stated = members.value("stated");
@@ -235,6 +248,10 @@ impl Bundle {
             leaves: members.list("leaves", LEAVES_MAX, read_leaf)?,
             ranges: members.list("ranges", CHECKPOINTS_MAX, read_range)?,
             state: read_state(members.value("state"))?,
+            scopes: match members.value("scopes") {
+                Value::Null => Vec::new(),
+                _ => members.list("scopes", SCOPES_MAX, read_scope)?,
+            },
             stated: stated.clone(),
         };
         if !stated.is_null() && !stated.is_object() {

@@ -1,12 +1,12 @@
-use serde_json::Value;
+use serde_json::{json, Value};
 
 use super::{hash, list, text, vectors};
 use crate::{
-    inspect_bundle, verify_bundle, Authorised, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
-    BundleVerification, Error, Outcome, TrustRootChain, BUNDLE_CHECKS,
+    add_scopes, inspect_bundle, verify_bundle, Authorised, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
+    BundleVerification, Error, Outcome, Scope, TrustRootChain, BUNDLE_CHECKS,
 };
 
-const FILES: [&str; 2] = ["bundle", "bundle-state"];
+const FILES: [&str; 3] = ["bundle", "bundle-state", "bundle-scope"];
 
 /// The bundle of a case: its own, or a shared one with members set.
 fn bundle_of(file: &Value, case: &Value) -> Value {
@@ -51,6 +51,18 @@ fn codes(found: &BundleVerification, result: Outcome) -> Vec<&str> {
     found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
 }
 
+fn shown_scopes(found: &BundleVerification) -> Value {
+    let shown = found.scopes.iter().map(|scope| {
+        json!({
+            "scope_hash": scope.scope_hash,
+            "grants": scope.grants,
+            "statements": scope.statements,
+            "withheld": scope.withheld,
+        })
+    });
+    shown.collect()
+}
+
 #[test]
 fn good_ones() {
     FILES.into_iter().filter_map(vectors).for_each(|file| check_good(&file));
@@ -79,6 +91,7 @@ fn check_good(file: &Value) {
         assert_eq!(superseded, case["superseded_trust_root"].as_u64(), "{name}");
         assert!(found.leaf.is_some(), "{name}");
         assert_eq!(found.witnessed, case["witnessed"].as_bool().unwrap_or(false), "{name}");
+        assert_eq!(shown_scopes(&found), case.get("scopes").cloned().unwrap_or_else(|| json!([])), "{name}");
         if let Some(state) = case["state"].as_str() {
             let standing = found.standing.as_ref().unwrap();
             assert_eq!((standing.state, standing.is_in_force), (state, case["in_force"].as_bool().unwrap()), "{name}");
@@ -112,6 +125,7 @@ fn check_bad(file: &Value) {
         assert!(!found.witnessed, "{name}");
         assert_eq!(found.checks.iter().map(|check| check.code).collect::<Vec<_>>(), BUNDLE_CHECKS, "{name}");
         assert_eq!((found.authorised_at_action, found.authorised_now), (Authorised::Unknown, Authorised::Unknown));
+        assert!(found.scopes.is_empty(), "{name}");
         let error = verified.unwrap_err();
         assert_eq!((error.step(), error.code()), (Some(text(case, "fails")), "bundle_invalid"), "{name}");
         assert_eq!(error.steps(), found.checks, "{name}");
@@ -153,4 +167,30 @@ fn a_chain_that_is_held_may_be_continued_and_not_contradicted() {
     let stranger = TrustRootChain::verify(&[stranger], &hash(&receipts, "pinned_root_thk")).unwrap();
     let error = verify_bundle(&bundle, &BundleTrust::Held(Box::new(stranger)), &expect).unwrap_err();
     assert_eq!(error.step(), Some("trust_roots"));
+}
+
+#[test]
+fn disclosures_are_added_to_a_bundle() {
+    let Some(file) = vectors("bundle-scope") else { return };
+    let named = |name: &str| list(&file, "/good").iter().find(|case| text(case, "name") == name).unwrap();
+    let case = named("scopes: nothing withheld");
+    let bundle = bundle_of(&file, case);
+    let whole = Scope::parse(&bundle["scopes"][0].to_string()).unwrap();
+    let judged = |text: &str| {
+        let trust = BundleTrust::Pin(hash(case, "pinned_root_thk"));
+        verify_bundle(&Bundle::parse(text).unwrap(), &trust, &BundleExpectation::default())
+    };
+    let mut plain = bundle.clone();
+    plain.as_object_mut().unwrap().remove("scopes");
+    let text = add_scopes(&plain.to_string(), &[whole.disclose(&["currency"]).unwrap()]).unwrap();
+    let found = judged(&text).unwrap();
+    assert_eq!((found.scopes[0].statements["currency"].as_str(), found.scopes[0].withheld), (Some("EUR"), 4));
+    // It takes the place of the one that is there.
+    let text = add_scopes(&bundle.to_string(), &[whole.disclose(&["purpose"]).unwrap()]).unwrap();
+    let found = judged(&text).unwrap();
+    assert_eq!((found.scopes.len(), found.scopes[0].statements.contains_key("purpose")), (1, true));
+    let forged = Scope::make(&json!({"currency": "EUR"})).unwrap();
+    let error = judged(&add_scopes(&plain.to_string(), &[forged]).unwrap()).unwrap_err();
+    assert_eq!(error.step(), Some("scopes"));
+    assert_eq!(add_scopes("{}", &[whole]).unwrap_err().code(), "bundle_format_unknown");
 }

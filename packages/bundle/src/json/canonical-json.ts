@@ -1,5 +1,5 @@
 /** RFC 8785: the one text of a value. */
-import type { BundleJson } from "../format/strict-json.ts";
+import type { BundleJson } from "./strict-json.ts";
 
 /**
  * JSON without spaces, the names of an object ascending by their UTF-16 code units, which is how JavaScript compares
