@@ -19,6 +19,7 @@ import { addBundle, addLatest, addPolicy, addReceipt } from "./command-lines/rec
 import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
 import { addMember } from "./command-lines/member.ts";
 import { addRoot } from "./command-lines/root.ts";
+import { addScope } from "./command-lines/scope.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
 import { nextCommandOf } from "./terminal/next-command.ts";
 import { Printer } from "./terminal/printer.ts";
@@ -101,6 +102,7 @@ function buildProgram(context: CommandContext): Command {
   addSubmit(program, context);
   addKeys(program, context);
   addOperator(program, context);
+  addScope(program, context);
   addRoot(program, context);
   addMember(program, context);
   addBackup(program, context);

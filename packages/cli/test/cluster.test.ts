@@ -217,10 +217,12 @@ describe("a chain of one's own", () => {
     }
     await renewClaim("deployer");
     ids["agent"] = await claimOf("agent");
-    writeFileSync(path("scope.txt"), "deploy to staging\n");
+    writeFileSync(path("statements.json"), JSON.stringify({ actions: ["deploy to staging"], max_count: 1 }));
+    const made = await runAnchorctl(home, ["scope", "make", path("statements.json"), "-o", path("staging.scope.json")]);
+    if (made.exitCode !== 0) throw new Error(made.stderr);
     const parties = ["--grantor-claim", ids["deployer"] ?? "", "--grantee-claim", ids["agent"]];
     const keys = ["--grantor-key", path("deployer"), "--witness-key", path("witness")];
-    ids["grant"] = await idOf("grant", ...parties, "--scope-file", path("scope.txt"), ...keys);
+    ids["grant"] = await idOf("grant", ...parties, "--scope", path("staging.scope.json"), ...keys);
     writeFileSync(path("act.txt"), "deploy build 7\n");
   }, 120_000);
 

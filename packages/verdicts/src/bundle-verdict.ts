@@ -5,6 +5,7 @@ import type { JudgedBy } from "./judged-by.ts";
 import { notPinnedText } from "./judged-by.ts";
 import type { Mark, ShownStep } from "./mark.ts";
 import { isoMs } from "./times.ts";
+import { scopeSteps } from "./scope-words.ts";
 import { shownVerdict } from "./trace-words.ts";
 
 const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
@@ -25,7 +26,7 @@ function shownWith({ pin }: Pick<JudgedBy, "pin">): (mark: Mark) => Mark {
   return (mark) => (mark === "pass" && pin === null ? "skip" : mark);
 }
 
-/** Every check with its result, and then the verdicts on the act, if the bundle is not invalid. */
+/** Every check with its result; if the bundle is not invalid, the verdicts on the act, and what grants allow. */
 export function bundleSteps(verification: BundleVerification, judgedBy: Pick<JudgedBy, "pin">): ShownStep[] {
   const shown = shownWith(judgedBy);
   const checks = verification.checks.map(({ code, result, detail }) => {
@@ -33,7 +34,8 @@ export function bundleSteps(verification: BundleVerification, judgedBy: Pick<Jud
     const isUnmet = code === "witnesses" && result === "pass" && !verification.witnessed;
     return { mark: isUnmet ? ("skip" as const) : shown(MARKS[result]), label: code.replace("_", " "), detail };
   });
-  return verification.outcome === "invalid" ? checks : [...checks, ...actSteps(verification, judgedBy)];
+  if (verification.outcome === "invalid") return checks;
+  return [...checks, ...actSteps(verification, judgedBy), ...scopeSteps(verification.scopes, shown("pass"))];
 }
 
 /** Whether a claim or a grant is in force, and why not. */

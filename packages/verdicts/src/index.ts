@@ -13,6 +13,7 @@ export {
   receiptVerdictText,
 } from "./receipt-verdict.ts";
 export type { ReceiptOutcome, ReceiptVerdict } from "./receipt-verdict.ts";
+export { disclosedText, statementText } from "./scope-words.ts";
 export { isoMs, isoSeconds } from "./times.ts";
 export { boundaryText, hopsText, named, reasonText, short, shownVerdict, windowText } from "./trace-words.ts";
 export type { Names } from "./trace-words.ts";

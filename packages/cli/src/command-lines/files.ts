@@ -16,6 +16,7 @@ import {
   HELP,
   WITNESSED,
   offlineTrustOf,
+  repeatable,
   targetOf,
   timeoutMsOf,
   trustOf,
@@ -46,6 +47,7 @@ interface VerifyFlags extends CommonFlags, TrustFlags {
   readonly proof?: string;
   readonly bundle?: string;
   readonly anchorId?: string;
+  readonly scope: readonly string[];
   readonly requireCurrent?: true;
   readonly witnessed?: true;
 }
@@ -133,6 +135,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--proof <file>", "the receipt (default: <file>.tlog-proof)")
     .option("--bundle <file>", "a bundle instead; with <file>, its subject must be the event of that file")
     .option("--anchor-id <id>", "the anchor that the bundle must be about")
+    .addOption(repeatable("--scope <file>", "a disclosure of what a grant in the bundle allows; may be repeated"))
     .option("--require-current", "fail if only an older trust root is satisfied")
     .option("--witnessed", "fail unless as many witnesses have signed as the trust root asks for")
     .option("--json", "print one JSON object")
@@ -150,10 +153,17 @@ export function addVerify(program: Command, context: CommandContext): void {
       const demand = {
         isCurrentRequired: flags.requireCurrent === true,
         isWitnessedRequired: flags.witnessed === true,
+        scopes: flags.scope,
       };
       done(await verifyBundleCommand({ ...common, bundle, ...about, ...demand }, printer, progress));
       return;
     }
+    if (flags.scope.length > 0)
+      throw new CliError(
+        EXIT.usage,
+        "scope_bundles_only",
+        "--scope is for bundles: a receipt shows no grant of an act",
+      );
     if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");
     const options = {
       ...common,

@@ -9,12 +9,14 @@ import { receiptCommand } from "../commands/receipt.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { Progress } from "../terminal/progress.ts";
 import { Service } from "../service/service.ts";
+import { readScope } from "../files/scope-files.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
 import {
   HELP,
   WITNESSED,
   offlineTrustOf,
+  repeatable,
   targetOf,
   timeoutMsOf,
   trustOf,
@@ -92,6 +94,7 @@ export function addReceipt(program: Command, context: CommandContext): void {
 interface BundleFlags extends ReadingFlags {
   readonly out?: string;
   readonly small?: true;
+  readonly scope: readonly string[];
 }
 
 export function addBundle(program: Command, context: CommandContext): void {
@@ -99,13 +102,15 @@ export function addBundle(program: Command, context: CommandContext): void {
     .command("bundle <anchor_id>")
     .description("fetch everything that a trace needs into one file, which verify judges offline")
     .option("--out <file>", "where to write it (default: <anchor_id>.bundle.json)")
+    .addOption(repeatable("--scope <file>", "put in a disclosure of what a grant allows; may be repeated"))
     .option("--small", "leave out the leaves that prove that no revocation is missing: as stated by the service");
   withReading(command).action(async (text: string, flags: BundleFlags) => {
     assertAnchorId("an anchor id", text);
     const anchorId = text.toLowerCase();
     const { service, trust } = readingOf(flags, context);
     const out = flags.out ?? `${anchorId}.bundle.json`;
-    const options = { anchorId, out, isSmall: flags.small === true, isJson: flags.json === true, trust };
+    const scopes = flags.scope.map(readScope);
+    const options = { anchorId, out, scopes, isSmall: flags.small === true, isJson: flags.json === true, trust };
     const progress = new Progress(context.io.stderr);
     context.done(await bundleCommand(options, service, context.printer, progress));
   });

@@ -1,8 +1,10 @@
 /** What claims, grants, events and revocations are made of, as options: the same for `claim` and `prepare claim`. */
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { RevocationFields } from "../commands/operator-acts.ts";
 import { hashFile } from "../files/read-input.ts";
+import { readScope } from "../files/scope-files.ts";
 import { parseExpiry, parseTime } from "../terminal/time-options.ts";
 
 export interface ClaimFlags {
@@ -19,7 +21,7 @@ export interface GrantFlags {
   readonly granteeClaim: string;
   readonly parent?: string;
   readonly scopeHash?: string;
-  readonly scopeFile?: string;
+  readonly scope?: string;
   readonly depth: string;
   readonly notBefore?: string;
   readonly expires?: string;
@@ -58,8 +60,8 @@ export function withGrantFields(command: Command): Command {
     .requiredOption("--grantor-claim <anchor_id>", "claim of who delegates")
     .requiredOption("--grantee-claim <anchor_id>", "claim of whom it is delegated to")
     .option("--parent <anchor_id>", "parent grant, to this grantor (default: none, a root grant)")
-    .option("--scope-hash <hash>", "scope_hash: what may be done")
-    .option("--scope-file <file>", "instead: the file whose SHA-256 it is")
+    .option("--scope <file>", "a scope document: what may be done (anchorctl scope make)")
+    .option("--scope-hash <hash>", "instead: scope_hash, made in another way")
     .option("--depth <hops>", "delegation_depth: how many further hops may be granted", "0")
     .option("--not-before <time>", "an RFC 3339 time (default: as the parent has it)")
     .option("--expires <when>", "a duration such as 30d, or an RFC 3339 time (default: as the parent has it)")
@@ -99,6 +101,14 @@ async function hashOrFile(what: string, hash: string | undefined, file: string |
   return hash ?? Buffer.from(await hashFile(file ?? "")).toString("hex");
 }
 
+/** Exactly one of a hash and a document. */
+function scopeHashOf({ scopeHash, scope }: GrantFlags): string {
+  if ((scopeHash === undefined) === (scope === undefined)) {
+    throw new CliError(EXIT.usage, "hash_missing", "give one of --scope and --scope-hash");
+  }
+  return scopeHash ?? bytesToHex(readScope(scope ?? "").scopeHash);
+}
+
 /** Digits become a number; what is neither is left to be refused by name. */
 const numberOf = (text: string): number | string => (/^\d{1,16}$/u.test(text) ? Number(text) : text);
 
@@ -119,7 +129,7 @@ export async function grantFields(flags: GrantFlags, origin: string): Promise<Re
     grantor_claim_ref: flags.grantorClaim,
     grantee_claim_ref: flags.granteeClaim,
     parent_grant_ref: flags.parent,
-    scope_hash: await hashOrFile("scope", flags.scopeHash, flags.scopeFile),
+    scope_hash: scopeHashOf(flags),
     delegation_depth: numberOf(flags.depth),
     issued_at: nowOr(flags.issuedAt),
     not_before: timeOr0("--not-before", flags.notBefore),

@@ -1,4 +1,5 @@
-import { formatBundle, verifyBundle } from "@event-anchoring/bundle";
+import { addScopes, formatBundle, verifyBundle } from "@event-anchoring/bundle";
+import type { BundleVerification, Scope } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { collectBundle } from "../bundling/collect-bundle.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -15,6 +16,8 @@ export interface BundleOptions {
   /** 64 hex digits. */
   readonly anchorId: string;
   readonly out: string;
+  /** Disclosures to put in: whoever reads the bundle can read what they show. */
+  readonly scopes: readonly Scope[];
   readonly isSmall: boolean;
   readonly isJson: boolean;
   readonly trust: TrustOptions;
@@ -36,9 +39,10 @@ export async function bundleCommand(
     throw new CliError(EXIT.usage, "trust_root_missing", "no trust root to judge the bundle by: give --trust-root");
   }
   assertWritable(out);
-  const bundle = await collectBundle({ anchorId, isSmall, held: held.chain }, service, progress).finally(() =>
+  const collected = await collectBundle({ anchorId, isSmall, held: held.chain }, service, progress).finally(() =>
     progress.end(),
   );
+  const bundle = addScopes(collected, options.scopes);
   const verification = verifyBundle({ bundle, trust: { trustRoots: held.chain } }, nodeCrypto);
   const isInvalid = verification.outcome === "invalid";
   if (!isInvalid) writeWhole(out, formatBundle(bundle));
@@ -46,8 +50,13 @@ export async function bundleCommand(
     printer.json({ bundle: isInvalid ? null : out, ...bundleJson(verification, held) });
   } else {
     printBundle(out, verification, held, printer);
-    const told = isInvalid ? "Nothing was written: do not trust what the service sent." : `Bundle written to ${out}.`;
-    printer.line(told);
+    printer.line(isInvalid ? `Nothing was written: ${culpritOf(verification)}.` : `Bundle written to ${out}.`);
   }
   return isInvalid ? EXIT.invalid : EXIT.ok;
+}
+
+/** Disclosures are judged last: when they fail, what the service sent was good. */
+function culpritOf({ checks }: BundleVerification): string {
+  const isScope = checks.some(({ code, result }) => code === "scopes" && result === "fail");
+  return isScope ? "a disclosure is not of a grant on the way" : "do not trust what the service sent";
 }

@@ -1,5 +1,12 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle, verifyBundle } from "@event-anchoring/bundle";
+import {
+  BUNDLE_FORMAT,
+  BUNDLE_LIMITS,
+  BundleError,
+  addScopes,
+  parseBundle,
+  verifyBundle,
+} from "@event-anchoring/bundle";
 import type { Bundle, BundleVerification } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -11,6 +18,7 @@ import { PIN_ADVICE, pinJson, printPin } from "../reports/describe-pin.ts";
 import type { Progress } from "../terminal/progress.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { hashFile, readText } from "../files/read-input.ts";
+import { readScope } from "../files/scope-files.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
 import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
 
@@ -20,6 +28,8 @@ export interface VerifyBundleOptions {
   readonly file: string | null;
   /** What the bundle must be about, 64 hex digits; null: anything. */
   readonly anchorId: string | null;
+  /** Disclosures that came apart from it. */
+  readonly scopes: readonly string[];
   readonly trustRoots: readonly string[];
   readonly pin: GivenPin | null;
   /** Whether a bundle that only an older trust root satisfies is refused. */
@@ -70,7 +80,7 @@ export async function verifyBundleCommand(
   progress: Progress,
 ): Promise<ExitCode> {
   const { trustRoots: paths, pin, workingDir, anchorId, file, isJson } = options;
-  const bundle = readBundle(options.bundle);
+  const bundle = addScopes(readBundle(options.bundle), options.scopes.map(readScope));
   const held = loadTrustRoots({ paths, pin, workingDir });
   const expect = {
     ...(anchorId === null ? {} : { anchorId: Uint8Array.from(Buffer.from(anchorId, "hex")) }),
@@ -118,7 +128,7 @@ function readBundle(path: string): Bundle {
 
 export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
   const { checks, subject, asOf, actorProven, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
-  const { standing, witnessed } = verification;
+  const { standing, witnessed, scopes } = verification;
   const outcome = pinnedOutcomeOf(verification, held);
   const failed = checks.find(({ result }) => result === "fail")?.code ?? null;
   return {
@@ -132,6 +142,12 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
     standing: standing === null ? null : { state: standing.state, in_force: standing.isInForce },
+    scopes: scopes.map(({ scopeHash, grants, statements, withheld }) => ({
+      scope_hash: bytesToHex(scopeHash),
+      grants: grants.map(bytesToHex),
+      statements: Object.fromEntries(statements.map(({ name, value }) => [name, value])),
+      withheld,
+    })),
     complete,
     witnessed,
     trust_root: trustRoot,
