@@ -14,22 +14,26 @@ import { build } from "vite";
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const GLOSSARY = new URL("../../../docs/GLOSSARY.md", import.meta.url);
 
-/** What no record of a log is explained by. */
-const SECTION_LEFT_OUT = /^## Agreeing$[^]*?(?=^## )/m;
+/** It names the terms that a record is explained by. */
+const TERMS_NAMED = new URL("../src/chain/record-details.ts", import.meta.url);
 
-/** Rows `| term | name in code | meaning |` of the glossary, without its marks of Markdown. */
+/** Rows `| term | name in code | meaning |` of the glossary that the page shows, without its marks of Markdown. */
 function readGlossary() {
   const plain = (text) =>
     text
       .trim()
       .replaceAll(/[*`]/g, "")
       .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1");
-  const text = readFileSync(GLOSSARY, "utf8").replace(SECTION_LEFT_OUT, "");
-  return text.split("\n").flatMap((line) => {
-    const [, term, , meaning, ...rest] = line.split("|");
-    if (rest.length !== 1 || term.trim() === "Term" || /^[\s-]*$/.test(term)) return [];
-    return [{ term: plain(term), meaning: plain(meaning) }];
-  });
+  const named = readFileSync(TERMS_NAMED, "utf8");
+  const isShown = ({ term }) => named.includes(JSON.stringify(term));
+  const rows = readFileSync(GLOSSARY, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [, term, , meaning, ...rest] = line.split("|");
+      if (rest.length !== 1 || term.trim() === "Term" || /^[\s-]*$/.test(term)) return [];
+      return [{ term: plain(term), meaning: plain(meaning) }];
+    });
+  return rows.filter(isShown);
 }
 
 // Vite would take another one from whoever calls, and make another page.

@@ -25,6 +25,9 @@ const proof = receipts.proof.good[0]?.proof ?? "";
 const [firstBundle] = bundles.good;
 if (firstBundle === undefined) throw new RangeError("there are no vectors");
 const bundle = bundleText(firstBundle);
+const scoped = bundles.good.find(({ name }) => name === "scopes: nothing withheld");
+const [whole] = (scoped?.bundle as { readonly scopes: readonly object[] } | undefined)?.scopes ?? [];
+const disclosure = JSON.stringify(whole);
 const checkpoint = proof.slice(proof.indexOf("\n\n") + 2);
 
 describe("what was given", () => {
@@ -34,6 +37,9 @@ describe("what was given", () => {
     ["letter.txt.tlog-proof", "not a receipt", "broken"],
     ["x", bundle, "bundle"],
     ["x.bundle.json", "{}", "broken"],
+    ["x", disclosure, "scope"],
+    ["x.json", disclosure.replace("EUR", "USD"), "broken"],
+    ["x.scope.json", "{}", "broken"],
     ["x", trustRoot, "trust_root"],
     ["trust-root-2.txt", "nothing", "trust_root"],
     ["x", checkpoint, "checkpoint"],
@@ -204,5 +210,40 @@ describe("the chain", () => {
       const unknown = termsOf(leaf.kind).filter((term) => !glossary.replaceAll("`", "").includes(`| ${term} |`));
       expect(unknown).toEqual([]);
     }
+  });
+});
+
+describe("a disclosure beside a bundle", () => {
+  const plain = JSON.stringify({ ...(scoped?.bundle as object), scopes: [] });
+  const pin = parsePin(scoped?.pinned_root_thk ?? "");
+  const stepsOf = (files: readonly Given[], withPin = pin) =>
+    judgeAll(files, withPin, NOTHING).flatMap(({ steps }) => steps);
+
+  test("is shown as proved under its grant", () => {
+    const files = [given("act.bundle.json", plain), given("a.scope.json", disclosure)];
+    expect(judgeAll(files, pin, NOTHING).map(({ kind, mark }) => [kind, mark])).toEqual([["bundle", "pass"]]);
+    const shown = { mark: "pass", detail: "max_amount: 5000" };
+    expect(stepsOf(files)).toContainEqual(expect.objectContaining(shown));
+    expect(stepsOf(files, parsePin(""))).toContainEqual(expect.objectContaining({ ...shown, mark: "skip" }));
+  });
+
+  test("of another grant is refused, and nothing of it is shown", () => {
+    const files = [given("act.bundle.json", bundle), given("a.scope.json", disclosure)];
+    const [, loose] = judgeAll(files, pin, NOTHING);
+    expect(loose).toMatchObject({ kind: "scope", mark: "fail", steps: [] });
+    expect(loose?.text).toMatch(/^NOT VALID \(scope_not_granted\)/u);
+    expect(JSON.stringify(stepsOf(files))).not.toContain("max_amount");
+  });
+
+  test("alone proves nothing", () => {
+    const [verdict] = judgeAll([given("a.scope.json", disclosure)], pin, NOTHING);
+    expect(verdict).toMatchObject({ kind: "scope", mark: "warn", steps: [] });
+    expect(verdict?.text).toMatch(/^NO BUNDLE/u);
+  });
+
+  test("that was altered is broken", () => {
+    const files = [given("act.bundle.json", plain), given("a.scope.json", disclosure.replace("5000", "9000"))];
+    const broken = judgeAll(files, pin, NOTHING).find(({ kind }) => kind === "scope");
+    expect(broken?.text).toContain("(scope_hash_differs)");
   });
 });

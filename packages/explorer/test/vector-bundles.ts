@@ -1,4 +1,4 @@
-/** test/vectors/bundle.json, bundle-state.json and receipt.json, as files that a reader may drop. */
+/** test/vectors/bundle.json, bundle-state.json, bundle-scope.json and receipt.json, as files that a reader may drop. */
 import { readFileSync } from "node:fs";
 import { changed } from "../../../test/vector-builders/json.ts";
 import type { Json } from "../../../test/vector-builders/json.ts";
@@ -40,7 +40,7 @@ interface BundleFile {
   readonly malformed: readonly { readonly name: string; readonly error: string; readonly text: string }[];
 }
 
-const files = ["bundle.json", "bundle-state.json"].map((name) => load(name) as BundleFile);
+const files = ["bundle.json", "bundle-state.json", "bundle-scope.json"].map((name) => load(name) as BundleFile);
 
 export const bundles = {
   bundles: Object.fromEntries(files.flatMap((file) => Object.entries(file.bundles))),

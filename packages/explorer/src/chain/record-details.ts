@@ -128,6 +128,7 @@ const TERMS: Readonly<Record<Leaf["kind"], readonly string[]>> = {
     "window",
     "boundary",
     "scope",
+    "statement, disclose, withhold",
   ],
   [LEAF_KIND.revocation]: ["revocation, revoked", "cascade", "suspect"],
   [LEAF_KIND.trustRoot]: ["trust root, RootTHK"],

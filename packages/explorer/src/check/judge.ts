@@ -1,9 +1,11 @@
 /** Judges everything that was given, with one pin. */
+import { addScopes } from "@event-anchoring/bundle";
 import { nobleCrypto, rootThk, parseNote, NoteError, equalBytes } from "@event-anchoring/protocol";
 import { givenOf } from "../given/given.ts";
 import type { Given, GivenOf } from "../given/given.ts";
 import { judgeBundle } from "./judge-bundle.ts";
 import { judgeCheckpoint, judgeTrustRoots } from "./judge-documents.ts";
+import { isOfBundle, judgeLooseScope } from "./judge-scope.ts";
 import { judgeReceipt, withoutReceipt } from "./judge-receipt.ts";
 import type { Expected } from "./judge-receipt.ts";
 import type { Judged } from "./judged.ts";
@@ -13,6 +15,7 @@ import type { HeldTrust, Pin } from "./trust.ts";
 const KINDS = {
   receipt: "receipt",
   bundle: "bundle",
+  scope: "scope",
   checkpoint: "checkpoint",
   trust_root: "trust root",
 } as const;
@@ -80,14 +83,26 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
   );
   const receipts = givenOf(given, "receipt");
   const bundles = givenOf(given, "bundle");
+  const scopes = givenOf(given, "scope");
   const files = givenOf(given, "file");
   const free = withoutReceipt(files, receipts);
   const verdicts = [
     ...givenOf(given, "broken").flatMap(judgeBroken),
     ...judgeEach(bundles, (one) => {
       const trust = trustForBundle(one, held, pin);
-      return trust.state === "held" ? judgeBundle(one, trust.judgedBy, expected, free) : withoutTrust(one, trust);
+      if (trust.state !== "held") return withoutTrust(one, trust);
+      const own = scopes.filter(({ scope }) => isOfBundle(scope, one.bundle));
+      const bundle = addScopes(
+        one.bundle,
+        own.map(({ scope }) => scope),
+      );
+      return judgeBundle({ ...one, bundle }, trust.judgedBy, expected, free);
     }),
+    ...scopes
+      .filter(({ scope }) => !bundles.some(({ bundle }) => isOfBundle(scope, bundle)))
+      .map((one) => {
+        return { ...judgeLooseScope(one, bundles.length > 0), given: one };
+      }),
     ...judgeEach(receipts, (one) =>
       held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),
     ),

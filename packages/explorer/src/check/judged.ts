@@ -17,7 +17,7 @@ export interface JudgedBundle {
 export interface Judged {
   readonly name: string;
   /** What it is, for a person. */
-  readonly kind: "receipt" | "bundle" | "checkpoint" | "trust root";
+  readonly kind: "receipt" | "bundle" | "scope" | "checkpoint" | "trust root";
   /** `pass` only if everything is proved from a pin. */
   readonly mark: Mark;
   /** The sentence at the end; its first words are the verdict. */

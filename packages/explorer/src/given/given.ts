@@ -1,9 +1,18 @@
 /** What a reader has dropped, chosen or pasted, once it is recognised. */
-import type { Bundle } from "@event-anchoring/bundle";
+import type { Bundle, Scope } from "@event-anchoring/bundle";
 import type { Receipt } from "@event-anchoring/protocol";
 import type { Names } from "@event-anchoring/verdicts";
 
-export type GivenKind = "receipt" | "bundle" | "trust_root" | "checkpoint" | "names" | "root_thk" | "file" | "broken";
+export type GivenKind =
+  | "receipt"
+  | "bundle"
+  | "scope"
+  | "trust_root"
+  | "checkpoint"
+  | "names"
+  | "root_thk"
+  | "file"
+  | "broken";
 
 /** One thing that was given. `name` is the file's, or says that it was pasted. */
 export type Given = { readonly name: string; readonly size: number } &
@@ -11,6 +20,8 @@ export type Given = { readonly name: string; readonly size: number } &
   (
     | { readonly kind: "receipt"; readonly receipt: Receipt; readonly statedId: Uint8Array | null }
     | { readonly kind: "bundle"; readonly bundle: Bundle }
+    /** It fits together. Whose grant it is of, a bundle says. */
+    | { readonly kind: "scope"; readonly scope: Scope }
     /** Whole signed notes, attacker-controlled: nothing is verified yet. */
     | { readonly kind: "trust_root"; readonly documents: readonly string[] }
     | { readonly kind: "checkpoint"; readonly note: string }
@@ -24,7 +35,7 @@ export type Given = { readonly name: string; readonly size: number } &
   );
 
 /** What a thing may say that it is. */
-export type MeantKind = "receipt" | "bundle" | "trust_root" | "checkpoint" | "names" | "file";
+export type MeantKind = "receipt" | "bundle" | "scope" | "trust_root" | "checkpoint" | "names" | "file";
 
 export type GivenOf<Kind extends GivenKind> = Extract<Given, { readonly kind: Kind }>;
 

@@ -1,5 +1,15 @@
 /** Finds out what a file is: by its name, as `anchorctl verify` does, or by how it begins. */
-import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle } from "@event-anchoring/bundle";
+import {
+  BUNDLE_FORMAT,
+  BUNDLE_LIMITS,
+  BundleError,
+  SCOPE_FORMAT,
+  SCOPE_LIMITS,
+  ScopeError,
+  parseBundle,
+  parseScope,
+  verifyScope,
+} from "@event-anchoring/bundle";
 import { ProofError, nobleCrypto, parseProof, receiptFromJson } from "@event-anchoring/protocol";
 import type { Given, MeantKind } from "./given.ts";
 import { looksLikeNames, parseNames } from "./names.ts";
@@ -14,6 +24,7 @@ const CHECKPOINT_HEAD_LENGTH_MAX = 1024;
 const BYTES_MAX: Readonly<Record<Exclude<MeantKind, "file">, number>> = {
   receipt: 4 * 1024 * 1024,
   bundle: BUNDLE_LIMITS.bytesMax,
+  scope: SCOPE_LIMITS.bytesMax,
   trust_root: 4 * 1024 * 1024,
   checkpoint: 1024 * 1024,
   names: 1024 * 1024,
@@ -69,9 +80,10 @@ function isText(value: unknown): value is string {
 }
 
 /** What the name says that it is, whatever is in it; null: nothing. */
-function meantByName(name: string): "receipt" | "bundle" | "trust_root" | null {
+function meantByName(name: string): "receipt" | "bundle" | "scope" | "trust_root" | null {
   if (name.endsWith(".tlog-proof")) return "receipt";
   if (name.endsWith(".bundle.json")) return "bundle";
+  if (name.endsWith(".scope.json")) return "scope";
   return /^trust-root(?:-\d+)?\.txt$/u.test(name) ? "trust_root" : null;
 }
 
@@ -80,6 +92,7 @@ function meantByText(text: string): MeantKind {
   if (text.startsWith(RECEIPT_HEADER)) return "receipt";
   const start = text.slice(0, 256).trimStart();
   if (start.startsWith("{") && start.includes(`"${BUNDLE_FORMAT}"`)) return "bundle";
+  if (start.startsWith("{") && start.includes(`"${SCOPE_FORMAT}"`)) return "scope";
   if (text.startsWith(TRUST_ROOT_HEADER)) return "trust_root";
   if (looksLikeNames(text)) return "names";
   if (CHECKPOINT_HEAD.test(text.slice(0, CHECKPOINT_HEAD_LENGTH_MAX))) return "checkpoint";
@@ -108,6 +121,11 @@ function read(name: string, size: number, text: string, meant: Exclude<MeantKind
       return { kind: "receipt", name, size, receipt: parseProof(text), statedId: null };
     case "bundle":
       return { kind: "bundle", name, size, bundle: parseBundle(text) };
+    case "scope": {
+      const scope = parseScope(text);
+      verifyScope(scope, nobleCrypto.sha256);
+      return { kind: "scope", name, size, scope };
+    }
     case "trust_root":
       return { kind: "trust_root", name, size, documents: [text] };
     case "checkpoint":
@@ -141,7 +159,7 @@ export function recognise({ name, bytes, isFile }: GivenBytes): Given {
     const detail = `it has ${size} bytes, more than the ${BYTES_MAX[meant]} expected`;
     return { kind: "broken", name, size, meant, code: "file_too_large", detail };
   } catch (error) {
-    if (!(error instanceof ProofError || error instanceof BundleError)) throw error;
+    if (!(error instanceof ProofError || error instanceof BundleError || error instanceof ScopeError)) throw error;
     const { code, message } = error;
     return { kind: "broken", name, size, meant: meant === "file" ? "receipt" : meant, code, detail: message };
   }

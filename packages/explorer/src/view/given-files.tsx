@@ -7,6 +7,7 @@ import type { Given } from "../given/given.ts";
 const KIND_TEXTS: Readonly<Record<Given["kind"], string>> = {
   receipt: "receipt",
   bundle: "evidence bundle",
+  scope: "disclosure of what a grant allows",
   trust_root: "trust root",
   checkpoint: "checkpoint",
   names: "names, shown in place of hashes",
@@ -137,7 +138,7 @@ export function DropZone({ onOffered }: DropZoneProps): JSX.Element {
           multiple
           onChange={(event) => void take(event.currentTarget.files)}
         />
-        <p>or drop them here, all at once: the file, its receipt, the trust root; or a bundle.</p>
+        <p>or drop them here, all at once: the file, its receipt, the trust root; or a bundle, with disclosures.</p>
       </div>
       <PasteField onOffered={onOffered} />
     </>
