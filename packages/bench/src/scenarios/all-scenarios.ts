@@ -4,6 +4,7 @@ import { CATCH_UP, SNAPSHOT_CATCH_UP } from "./catch-up.ts";
 import { CLAIMS } from "./claims.ts";
 import { DELAYED_LINKS } from "./delayed-links.ts";
 import { EVENT_SCENARIOS } from "./events.ts";
+import { FOLLOWERS_OF_THE_FEED } from "./followers.ts";
 import { GRANTS } from "./grants.ts";
 import { GROWTH } from "./growth.ts";
 import { HOSTILE_BODIES } from "./hostile-bodies.ts";
@@ -30,5 +31,6 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   SNAPSHOT_CATCH_UP,
   ...ETCD_SCENARIOS,
   DELAYED_LINKS,
+  FOLLOWERS_OF_THE_FEED,
   GROWTH,
 ];
