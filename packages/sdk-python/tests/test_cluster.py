@@ -33,9 +33,9 @@ from event_anchoring import (
     Unprocessable,
     Wait,
     models,
+    verify_bundle,
     verify_checkpoint,
     verify_receipt,
-    verify_bundle,
     verify_trust_root,
 )
 from event_anchoring.leaf import anchor_id_of

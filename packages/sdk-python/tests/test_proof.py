@@ -65,7 +65,7 @@ def test_it_proves_what_the_answer_says(case: Any) -> None:
 @pytest.mark.parametrize("case", GOOD, ids=name_of)
 def test_it_proves_something_else(case: Any) -> None:
     answer, session, subject = answer_of(case)
-    changes = {"as_of": models.Position(0, 1, "")}
+    changes: dict[str, object] = {"as_of": models.Position(0, 1, "")}
     changes.update({"state": "unheard of"} if hasattr(answer, "state") else {"suspect": not answer.suspect})
     for name, value in changes.items():
         was = answer.__dict__[name]

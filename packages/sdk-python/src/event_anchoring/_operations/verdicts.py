@@ -60,9 +60,7 @@ def verify_event(
         more["event_hash"] = inputs.path_id("event_hash", event_hash)
     path = "/v1/event-anchors:verify"
     return (
-        yield from _verify(
-            session, models.Verified, path, anchor_id, as_of, more, proof=proof, event_hash=event_hash
-        )
+        yield from _verify(session, models.Verified, path, anchor_id, as_of, more, proof=proof, event_hash=event_hash)
     )
 
 

@@ -49,9 +49,7 @@ class AsyncVerdictCalls(AsyncClientBase):
     ) -> models.VerifiedGrant:
         """Checks signatures, delegation chain and claims of a grant. `proof`: as of verify_event_anchor."""
         return await self._run(
-            verdicts.verify_grant(
-                self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots, proof=proof
-            )
+            verdicts.verify_grant(self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots, proof=proof)
         )
 
     async def trace(

@@ -49,9 +49,7 @@ class VerdictCalls(ClientBase):
     ) -> models.VerifiedGrant:
         """Checks signatures, delegation chain and claims of a grant. `proof`: as of verify_event_anchor."""
         return self._run(
-            verdicts.verify_grant(
-                self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots, proof=proof
-            )
+            verdicts.verify_grant(self._session, anchor_id, as_of=as_of, trusted_roots=trusted_roots, proof=proof)
         )
 
     def trace(
