@@ -44,8 +44,26 @@ function vector(name: string): BundleFile {
 }
 
 const { sha256 } = nodeCrypto;
-/** Every leaf of three origins: a small ledger. */
-const LEDGER = vector("ranges from genesis on");
+const SCOPED = JSON.parse(
+  readFileSync(new URL("../../../test/vectors/bundle-scope.json", import.meta.url), "utf8"),
+) as {
+  readonly good: readonly {
+    readonly name: string;
+    readonly bundle?: BundleFile & { readonly scopes: readonly object[] };
+  }[];
+};
+const scoped = SCOPED.good.find(({ name }) => name === "scopes: with every leaf")?.bundle;
+if (scoped === undefined) throw new Error("no vector with every leaf and a scope");
+const fromGenesis = vector("ranges from genesis on").ranges;
+/** Every leaf of three origins: a small ledger, in which a grant is of a scope document. */
+const LEDGER: BundleFile = {
+  ...scoped,
+  ranges: scoped.ranges.map((range, at) => {
+    const genesis = fromGenesis[at]?.leaves.slice(0, range.from) ?? [];
+    return { ...range, from: 0, leaves: [...genesis, ...range.leaves] };
+  }),
+};
+const [DISCLOSURE] = scoped.scopes;
 const LEDGER_PIN = VECTORS.good[0]?.pinned_root_thk ?? "";
 
 interface Row {
@@ -232,6 +250,21 @@ describe("anchorctl bundle", () => {
     expect([judged.exitCode, judged.stderr]).toEqual([0, ""]);
     expect(judged.stdout).toMatch(/^VALID: every check is proved/mu);
     expect((await verify("--anchor-id", LEDGER.subject)).exitCode).toBe(0);
+  });
+
+  test("takes disclosures of scopes: of a grant on the way, or nothing is written", async () => {
+    const file = join(home, "disclosed.scope.json");
+    writeFileSync(file, JSON.stringify(DISCLOSURE));
+    expect((await bundle("--scope", file)).exitCode).toBe(0);
+    expect(JSON.parse(readFileSync(out(), "utf8"))).toMatchObject({ scopes: [DISCLOSURE] });
+    expect((await verify()).stdout).toContain("2 statements disclosed, 3 withheld");
+    rmSync(out());
+    const [statements, other] = [join(home, "statements.json"), join(home, "other.scope.json")];
+    writeFileSync(statements, JSON.stringify({ actions: ["refund"] }));
+    expect((await runAnchorctl(home, ["scope", "make", statements, "--out", other])).exitCode).toBe(0);
+    const { exitCode, stdout } = await bundle("--scope", other);
+    expect([exitCode, existsSync(out())]).toEqual([1, false]);
+    expect(stdout).toContain("Nothing was written: a disclosure is not of a grant on the way.");
   });
 
   test("is smaller on request, and then says what rests on the service's word", async () => {
