@@ -1,5 +1,4 @@
 /** Virtual time: what happens next, and when. */
-import { nextTick } from "node:process";
 
 export interface Scheduled {
   readonly atMs: number;
@@ -51,7 +50,7 @@ export class World {
       this.#nowMs = next.atMs;
       this.#happened += 1;
       next.action();
-      await settled(this.#happened % EVENTS_IN_A_TURN === 0);
+      await settled();
     }
     if (!isOver()) this.#nowMs = Math.max(this.#nowMs, untilMs);
   }
@@ -97,17 +96,12 @@ function isBefore(left: Happening, right: Happening): boolean {
   return left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 }
 
-/** After so many events the event loop of Node has a turn: for messages between threads. */
-const EVENTS_IN_A_TURN = 500;
-
 /**
- * All promise work is done: nothing in a simulated world waits for anything but promises and the queue above, and
- * Node's queue of ticks has its turn only when no microtask is left. A turn of the event loop for each event, which
- * looks for input every time, was a tenth of a life.
+ * All promise work is done: nothing in a simulated world waits for anything but promises and the queue above, and a
+ * macrotask begins only when no microtask is left.
  */
-function settled(isTurnOver: boolean): Promise<void> {
+function settled(): Promise<void> {
   return new Promise((resolve) => {
-    if (isTurnOver) setImmediate(resolve);
-    else nextTick(resolve);
+    setImmediate(resolve);
   });
 }
