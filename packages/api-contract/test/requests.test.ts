@@ -209,6 +209,7 @@ describe("queries and paths", () => {
       cursor: 9,
       hopsBefore: 0,
       limit: 5,
+      wantsProof: false,
     });
   });
 

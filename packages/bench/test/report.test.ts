@@ -341,7 +341,7 @@ describe("the options", () => {
     ]);
     expect(() => names(["no such thing"])).toThrow("--list names them");
     expect(new Set(names([""])).size).toBe(ALL_SCENARIOS.length);
-    expect(ALL_SCENARIOS.filter(isOptIn)).toHaveLength(3);
+    expect(ALL_SCENARIOS.filter(isOptIn)).toHaveLength(4);
   });
 
   test("can be asked about without a cluster", async () => {

@@ -5,7 +5,7 @@
 import { bytesToBase64, bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import { scopeJson } from "../scope/scope.ts";
-import type { Scope } from "../scope/scope.ts";
+import type { Scope, ScopeJson } from "../scope/scope.ts";
 import type { BundleJson } from "../json/strict-json.ts";
 import type { AsOf } from "@event-anchoring/records";
 
@@ -99,6 +99,10 @@ function stateJson({ head, records, siblings }: BundleState) {
   };
 }
 
+function scopesJson(scopes: readonly Scope[]): readonly ScopeJson[] {
+  return scopes.map(scopeJson);
+}
+
 /** The members of the file, by their names in it. */
 export function bundleToJson(bundle: Bundle) {
   const { subject, asOf, trustRoots, checkpoints, leaves, ranges, state, scopes, stated } = bundle;
@@ -120,7 +124,7 @@ export function bundleToJson(bundle: Bundle) {
       leaves: range.leaves.map(bytesToBase64),
     })),
     ...(state === null ? {} : { state: stateJson(state) }),
-    ...(scopes.length === 0 ? {} : { scopes: scopes.map(scopeJson) }),
+    ...(scopes.length === 0 ? {} : { scopes: scopesJson(scopes) }),
     stated,
   };
 }

@@ -7,7 +7,7 @@ import type { Sha256 } from "@event-anchoring/protocol";
 import { isOverUtf8Bytes } from "../json/text-size.ts";
 import { ScopeError } from "./scope-error.ts";
 import { SALT_BYTES, SCOPE_LIMITS, statementDigest, toStatement } from "./statement.ts";
-import type { ScopeStatement } from "./statement.ts";
+import type { ScopeStatement, ScopeValue } from "./statement.ts";
 
 export const SCOPE_FORMAT = "event-anchoring/v4.2/scope";
 
@@ -118,8 +118,16 @@ export function discloseScope(scope: Scope, names: readonly string[], sha256: Sh
   };
 }
 
-/** What a document is in JSON. */
-export function scopeJson({ scopeHash, statements, withheld }: Scope) {
+/** A document in JSON. */
+export type ScopeJson = {
+  readonly format: string;
+  readonly scope_hash: string;
+  /** Salt, name and value. */
+  readonly statements: readonly (readonly [string, string, ScopeValue])[];
+  readonly withheld: readonly string[];
+};
+
+export function scopeJson({ scopeHash, statements, withheld }: Scope): ScopeJson {
   return {
     format: SCOPE_FORMAT,
     scope_hash: bytesToHex(scopeHash),
