@@ -15,7 +15,7 @@ export const CLUSTERS = [
 
 /** These take more than ten seconds each; without them `npm test` takes less than six minutes on 2 vCPU. */
 export const SLOW = [
-  "packages/api/test/{process,overload,hostile-clients,hostile-bodies,listener-tls}.test.ts",
+  "packages/api/test/{process,overload,hostile-clients,hostile-bodies,listener-tls,feed}.test.ts",
   "packages/bench/test/smoke.test.ts",
   "packages/bundle/test/bundle-lives.test.ts",
   "packages/cli/test/{cluster,operator-acts,next-command}.test.ts",
@@ -24,9 +24,11 @@ export const SLOW = [
   "packages/explorer/test/browser/*.test.ts",
   "packages/provision/test/certs.test.ts",
   "packages/records/test/record-book.test.ts",
+  "packages/simulator/test/lives.test.ts",
   "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",
   "packages/store/test/{backup/backup-state,fsck/fsck,fsck/fsck-state,log/raft-log,postgres/migrate}.test.ts",
-  "packages/store/test/{ledger/ledger-store,ledger/deep-chain,ledger/record-facts,reads/record-reads}.test.ts",
+  "packages/store/test/ledger/{ledger-store,deep-chain,record-facts}.test.ts",
+  "packages/store/test/reads/{record-reads,event-lists}.test.ts",
   "test/auditing/walk.test.ts",
   "test/contract/agreement.test.ts",
   "test/deploy/ceremony.test.ts",
