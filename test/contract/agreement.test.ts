@@ -92,7 +92,9 @@ const QUERY_RULES: Readonly<Record<string, (query: ReadonlyMap<string, string>) 
     return isHistory(query) ? parties === 0 : parties < 2 || isPaged(query);
   },
   traceEventAnchor: (query) =>
-    isNoPosition(query.get("as_of")) || isBeyondEveryPage(query.get("delegation_cursor") ?? ""),
+    isNoPosition(query.get("as_of")) ||
+    isBeyondEveryPage(query.get("delegation_cursor") ?? "") ||
+    (query.get("proof") === "true" && query.has("delegation_cursor")),
 };
 
 function isHistory(query: ReadonlyMap<string, string>): boolean {

@@ -330,6 +330,7 @@ describeWithGo("a bundle", () => {
     "another version 1 than the one seen": A_CHAINS,
     "whole: one cosigner twice": "they count a line once and pass over its copies",
     "whole: one origin twice": "two checkpoints of one origin are two good ones",
+    "a bad line of a witness, not demanded": "their policy has no witness whose line could be bad",
   });
 
   const baseOf = ({ bundle, of }: BundleCase): Json => bundle ?? bundles.bundles[of ?? "whole"];
