@@ -131,6 +131,17 @@ describe("events", () => {
     expect(clock.timerCount).toBe(0);
   });
 
+  test("are written at once if a read has asked for their entry too early, and so are later ones", async () => {
+    // A certificate can be whole the moment that a node which is behind decides the entry.
+    lane.writeUpTo(1);
+    await decided(entry(1, { leaves: leaves(0, 1) }));
+    await settle();
+    expect(transactions).toEqual([[1]]);
+    await decided(entry(2, { leaves: leaves(1, 1) }));
+    await lane.flush();
+    expect(transactions).toEqual([[1], [2]]);
+  });
+
   test("are written at once when 1,024 leaves wait, as many as fit at a time", async () => {
     writing = deferred();
     await decided(entry(1, { leaves: leaves(0, 1023) }));

@@ -137,7 +137,7 @@ export class TableLane implements ApplyTarget {
   /** Entries up to this one are written without waiting longer, also those that are decided later. */
   writeUpTo(index: RaftIndex): void {
     this.#dueIndex = Math.max(this.#dueIndex, index);
-    if (this.#ended === null) this.#writing ??= this.#writeDue();
+    if (this.#ended === null && this.#writing === null && this.#isDue()) this.#writing = this.#writeDue();
   }
 
   /**
@@ -180,6 +180,13 @@ export class TableLane implements ApplyTarget {
     });
   }
 
+  /** False also while the lane does not have the entry that is due: it is written when it comes. */
+  #isDue(): boolean {
+    const [first] = this.#waiting;
+    return first !== undefined && first.request.decision.index <= this.#dueIndex;
+  }
+
+  /** Something is due at the call, so this is under way until a transaction has ended. */
   async #writeDue(): Promise<void> {
     try {
       for (let run = this.#takeRun(); run.length > 0; run = this.#takeRun()) await this.#write(run);
@@ -194,8 +201,7 @@ export class TableLane implements ApplyTarget {
 
   /** The entries of the next transaction; none if nothing is due. */
   #takeRun(): readonly WaitingEntry[] {
-    const [first] = this.#waiting;
-    if (first === undefined || first.request.decision.index > this.#dueIndex) return [];
+    if (!this.#isDue()) return [];
     let length = 0;
     for (let leaves = 0; leaves < LEAVES_DUE && this.#waiting[length]?.isPatient === true; length++) {
       leaves += this.#waiting[length]?.leaves ?? 0;
