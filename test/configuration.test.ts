@@ -4,9 +4,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { API_SETTINGS, loadConfig as loadApi } from "@event-anchoring/api";
-import { type Setting, type SettingsShape, SettingsError, settingsOf } from "@event-anchoring/control-contract";
-import { CONTROL_PLANE_SETTINGS, loadConfig as loadControlPlane } from "@event-anchoring/control-plane";
+import { loadConfig as loadApi } from "@event-anchoring/api";
+import {
+  API_SETTINGS,
+  CONTROL_PLANE_SETTINGS,
+  type Setting,
+  type SettingsShape,
+  SettingsError,
+  settingsOf,
+} from "@event-anchoring/control-contract";
+import { loadConfig as loadControlPlane } from "@event-anchoring/control-plane";
 
 // The settings of a node's processes: documented one and all, and refused by name when they are wrong.
 

@@ -12,9 +12,18 @@ ends_for_good() {
   case $1 in 2 | 78 | 79) return 0 ;; *) return 1 ;; esac
 }
 
+# Room for short-lived objects (MiB) and for old ones: packages/dev-cluster/src/node-flags.ts has what was measured.
+memory_flags() {
+  case $1 in
+    api) echo --max-semi-space-size=64 --heap-growing-percent=40 ;;
+    control-plane) echo --max-semi-space-size=24 --heap-growing-percent=40 ;;
+  esac
+}
+
 run_node_process() {
-  # Room for short-lived objects: without it the garbage of a batch outlives its collection and is copied.
-  node --max-semi-space-size=64 "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
+  # Two words, which no quotes must join.
+  # shellcheck disable=SC2046
+  MALLOC_ARENA_MAX=2 node $(memory_flags "$1") "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
   child=$!
   trap 'kill -TERM "$child" 2>/dev/null' TERM INT
   trap 'kill -HUP "$child" 2>/dev/null' HUP

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { API_SETTINGS, loadConfig as loadApi } from "@event-anchoring/api";
-import { settingsOf } from "@event-anchoring/control-contract";
-import { CONTROL_PLANE_SETTINGS, loadConfig as loadControlPlane } from "@event-anchoring/control-plane";
+import { loadConfig as loadApi } from "@event-anchoring/api";
+import { API_SETTINGS, CONTROL_PLANE_SETTINGS, settingsOf } from "@event-anchoring/control-contract";
+import { loadConfig as loadControlPlane } from "@event-anchoring/control-plane";
+import { MALLOC_ENVIRONMENT, NODE_FLAGS } from "@event-anchoring/dev-cluster";
 
 // What deploy/systemd and deploy/kubernetes say of the programs, held against the programs. Neither is run here.
 
@@ -39,6 +40,16 @@ describe.each(UNITS)("the systemd unit of the %s process", (unit) => {
     expect(script).toBe(`packages/${unit}/dist/main.js`);
     expect(existsSync(join(CHECKOUT, script.replace("/dist/", "/src/").replace(/js$/u, "ts")))).toBe(true);
     expect(command).toContain(`--config /etc/anchoring/${unit}/${unit}.json`);
+  });
+
+  test("is given memory as the development cluster and the container give it", () => {
+    const [command = ""] = valuesOf("ExecStart");
+    expect(command.split(" ").filter((word) => /^--(?!config$)/u.test(word))).toEqual(NODE_FLAGS[unit]);
+    const variables = Object.entries(MALLOC_ENVIRONMENT).map(([name, value]) => `${name}=${value}`);
+    expect(valuesOf("Environment")).toEqual(expect.arrayContaining(variables));
+    const entrypoint = read("deploy/container/entrypoint.sh");
+    expect(entrypoint).toContain(`${unit}) echo ${NODE_FLAGS[unit].join(" ")} ;;`);
+    expect(entrypoint).toContain(`${variables.join(" ")} node $(memory_flags "$1")`);
   });
 
   test("is started again after whatever is no end for good, and has time to stop", () => {

@@ -12,6 +12,7 @@ import type { NodePorts } from "./ports.ts";
 import { OWNER_ROLE, ROLES_SQL } from "./postgres-roles.ts";
 import { EmbeddedPostgres } from "./postgres.ts";
 import type { PostgresInstallation } from "./postgres-installation.ts";
+import { NODE_FLAGS } from "./node-flags.ts";
 import { RotatingLog } from "./rotating-log.ts";
 import { SupervisedPostgres } from "./supervised-postgres.ts";
 import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
@@ -196,6 +197,7 @@ export class EmbeddedNode {
   ): SupervisedProcess {
     return new SupervisedProcess({
       name: `${this.id} ${packageName}`,
+      nodeFlags: NODE_FLAGS[packageName],
       script: processScript(packageName),
       args: ["--config", config],
       environment: this.#options.faultHooks.environment?.(this.id, name) ?? {},

@@ -13,5 +13,6 @@ export type { EmbeddedClusterOptions, Reporter } from "./embedded-cluster.ts";
 export type { EmbeddedNode, ProcessName } from "./embedded-node.ts";
 export type { NetworkAddress } from "./fault-hooks.ts";
 export { startCommand } from "./start.ts";
+export { MALLOC_ENVIRONMENT, NODE_FLAGS } from "./node-flags.ts";
 export { terminalReporter } from "./terminal-reporter.ts";
 export type { Terminal } from "./terminal-reporter.ts";

@@ -34,6 +34,7 @@ afterEach(async () => {
 
 function supervise(...args: readonly string[]): SupervisedProcess {
   const child = new SupervisedProcess({
+    nodeFlags: [],
     name: "n1 stand-in",
     script: CHILD,
     args,
