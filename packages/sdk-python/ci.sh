@@ -78,7 +78,10 @@ fi
 rm -rf dist
 "$python" -m build --outdir dist .
 "$python" scripts/check_packages.py dist
-# Installed into an empty project, from the wheel and from what is built of the sdist.
+"$python" -m twine check --strict dist/*
+verify_command=$(sed -n '/^python -m event_anchoring verify log.txt /p' README.md)
+# Installed into an empty project, from the wheel and from what is built of the sdist. There the command is run as it is
+# shown in README.
 for package in dist/*.whl dist/*.tar.gz; do
   project=$(mktemp -d)
   "$python" -m venv "$project/.venv"
@@ -86,11 +89,25 @@ for package in dist/*.whl dist/*.tar.gz; do
   (cd "$project" && .venv/bin/python -I -W error -c "
 import event_anchoring
 from event_anchoring import Client, LocalKey, prepare_event_anchor
-event_anchoring.verify_signature.check_canaries()
+event_anchoring.check_canaries()
 with LocalKey.generate() as actor, Client('http://127.0.0.1:9', origin_fingerprint='07' * 32) as client:
     prepared = client.prepare_event_anchor('ab' * 32, actor_public_key=actor.public_key)
     assert prepared.request(actor.sign(prepared.actor_payload.payload))['actor_public_key'] == actor.public_key.hex()
 print('installed', event_anchoring.__version__)")
+  "$python" - "$project" <<'END'
+import json, pathlib, sys
+from event_anchoring import Receipt
+vectors = json.loads(pathlib.Path("../../test/vectors/receipt.json").read_text(encoding="utf-8"))
+texts = {
+    "log.txt": "event 5",
+    "log.txt.tlog-proof": Receipt.parse(vectors["good"][0]["receipt"]).to_proof_text(),
+    "trust-root.txt": vectors["trust_roots"][0],
+    "pin": vectors["pinned_root_thk"],
+}
+for name, text in texts.items():
+    pathlib.Path(sys.argv[1], name).write_text(text, encoding="utf-8")
+END
+  (cd "$project" && ANCHORING_ROOT_THK=$(cat pin) PATH="$project/.venv/bin:$PATH" bash -c "$verify_command")
   rm -rf "$project"
 done
 "$python" -W error -m pdoc --docformat google --output-directory dist/docs \

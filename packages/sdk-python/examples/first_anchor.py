@@ -21,7 +21,7 @@ def main(path: Path) -> str:
     if receipt is None:
         raise SystemExit("committed, and not yet certified: ask again with get_receipt")
     proof = Path(f"{path}.tlog-proof")
-    proof.write_text(receipt.text(), encoding="utf-8")
+    proof.write_text(receipt.to_proof_text(), encoding="utf-8")
 
     # From here on nothing is asked of anybody.
     found = verify_receipt(proof.read_bytes(), chain, event_hash=event_hash)

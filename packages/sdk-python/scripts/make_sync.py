@@ -22,6 +22,8 @@ REPLACEMENTS = (
     (r"await asyncio\.sleep", "time.sleep"),
     (r"\bAsync(?=[A-Z])", ""),
     (r"sign_later", "sign_now"),
+    (r"ask_many_later", "ask_many_now"),
+    (r"async for ", "for "),
     (r"__a(enter|exit)__", r"__\1__"),
     (r"async def ", "def "),
     (r"await ", ""),

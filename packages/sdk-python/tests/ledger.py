@@ -37,7 +37,8 @@ def leaf_bytes(anchor: Dict[str, Any]) -> bytes:
     """The leaf of an event as JSON."""
     refs = anchor["semantic_anchor"]
     shown = {**anchor, "semantic_anchor": None if refs is None else models.SemanticAnchor(**refs)}
-    leaf: Optional[Leaf] = leaf_of(models.EventAnchor(**shown))
+    of_kind = models.SignedEventAnchor if anchor["kind"] == "signed_event" else models.EventAnchor
+    leaf: Optional[Leaf] = leaf_of(of_kind(**shown))
     assert leaf is not None
     return encode_leaf(leaf)
 

@@ -6,8 +6,7 @@ from typing import Any, Dict
 
 import pytest
 
-from event_anchoring import InvalidInput, Scope, VerificationError, add_scopes, verify_trust_root
-from event_anchoring._bundle_text import parse_bundle
+from event_anchoring import Bundle, InvalidInput, Scope, VerificationError, add_scopes, verify_trust_root
 from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completeness, inspect_bundle, verify_bundle
 
 from .vectors import load, name_of
@@ -104,13 +103,13 @@ def test_bad(case: Any) -> None:
 
 @pytest.mark.parametrize("case", VECTORS["equal"], ids=name_of)
 def test_other_layouts(case: Any) -> None:
-    assert parse_bundle(case["text"]) == parse_bundle(case["text"].encode("utf-8"))
+    assert Bundle.parse(case["text"]) == Bundle.parse(case["text"].encode("utf-8"))
 
 
 @pytest.mark.parametrize("case", VECTORS["malformed"], ids=name_of)
 def test_malformed(case: Any) -> None:
     with pytest.raises(VerificationError) as caught:
-        parse_bundle(case["text"])
+        Bundle.parse(case["text"])
     assert caught.value.code == case["error"]
 
 
@@ -155,7 +154,7 @@ def test_numbers_and_booleans_are_not_the_same() -> None:
 def test_disclosures_are_added_to_a_bundle() -> None:
     case = next(case for case in VECTORS["good"] if case["name"] == "scopes: nothing withheld")
     bundle, pin = bundle_of(case), case["pinned_root_thk"]
-    whole = Scope.read(json.dumps(bundle["scopes"][0]))
+    whole = Scope.parse(json.dumps(bundle["scopes"][0]))
     plain = json.dumps({**bundle, "scopes": None})
     shown = verify_bundle(add_scopes(plain, [whole.disclose(["currency"])]), pin)
     assert [(scope.statements, scope.withheld) for scope in shown.scopes] == [({"currency": "EUR"}, 4)]

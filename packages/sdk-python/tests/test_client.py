@@ -12,7 +12,6 @@ import pytest
 from event_anchoring import (
     ApiProblem,
     AsyncClient,
-    CallbackSigner,
     Client,
     Conflict,
     EventInput,
@@ -20,10 +19,12 @@ from event_anchoring import (
     LocalKey,
     OutcomeUnknown,
     RetryPolicy,
+    Signer,
     SigningFailed,
     UnexpectedAnswer,
     VerificationError,
     Wait,
+    signer_of,
     verify_receipt,
     verify_trust_root,
 )
@@ -90,7 +91,7 @@ GRANT: Dict[str, Any] = {"grantor_claim_ref": ID, "grantee_claim_ref": ID, "scop
 def test_signers_and_signatures_make_the_same_request() -> None:
     used, transport = client(recorded)
     with LocalKey("61" * 32) as subject, LocalKey("62" * 32) as issuer:
-        used.create_claim_anchor(**CLAIM, subject=subject, issuer=CallbackSigner(issuer.public_key, issuer.sign))
+        used.create_claim_anchor(**CLAIM, subject=subject, issuer=signer_of(issuer.public_key, issuer.sign))
         prepared = used.prepare_claim_anchor(
             **CLAIM, subject_public_key=subject.public_key, issuer_public_key=issuer.public_key
         )
@@ -134,7 +135,7 @@ def test_an_async_client_awaits_signers() -> None:
 
     async def run() -> None:
         async with AsyncClient("https://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
-            await used.create_grant_anchor(**GRANT, grantor=grantor, witness=CallbackSigner(witness.public_key, sign))
+            await used.create_grant_anchor(**GRANT, grantor=grantor, witness=signer_of(witness.public_key, sign))
             prepared = await used.prepare_event_anchor(ID, actor_public_key=grantor.public_key)
             assert prepared.actor_payload.public_key == grantor.public_key
 
@@ -207,15 +208,15 @@ def test_bad_input_never_reaches_the_network(name: str, field: str, use: Use) ->
 def test_a_signer_that_signs_something_else() -> None:
     used, transport = client(answer(CREATED_EVENT, 201))
     with LocalKey("61" * 32) as key, pytest.raises(SigningFailed, match="actor"):
-        used.create_event_anchor(ID, actor=CallbackSigner(key.public_key, lambda payload: key.sign(payload + b"x")))
+        used.create_event_anchor(ID, actor=signer_of(key.public_key, lambda payload: key.sign(payload + b"x")))
     assert transport.sent == []
 
 
-def locked_hsm() -> CallbackSigner:
+def locked_hsm() -> Signer:
     def sign(payload: bytes) -> bytes:
         raise PermissionError("the HSM is locked")
 
-    return CallbackSigner("61" * 32, sign)
+    return signer_of("61" * 32, sign)
 
 
 def test_a_signer_that_raises() -> None:

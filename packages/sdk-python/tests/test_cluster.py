@@ -22,7 +22,7 @@ from event_anchoring import (
     Conflict,
     ConnectionFailed,
     EventInput,
-    FileStore,
+    FileMonitorStore,
     LocalKey,
     Monitor,
     NotFound,
@@ -85,7 +85,7 @@ def test_an_event_and_its_receipt(client: Client, chain: TrustRootChain, tmp_pat
         client.create_event_anchor(token_bytes(32), client_event_id=own_id)
     assert caught.value.code == "client_event_id_conflict"
     assert caught.value.request_id
-    text = client.get_receipt(first.anchor.anchor_id).text()
+    text = client.get_receipt(first.anchor.anchor_id).to_proof_text()
     found = verify_receipt(text, chain, event_hash=event_hash, anchor_id=first.anchor.anchor_id)
     assert found.superseded_trust_root is None
     listed = list(client.iterate_event_anchors(event_hash=event_hash))
@@ -179,10 +179,10 @@ def test_claims_queries_and_revocation(client: Client) -> None:
 def test_heads_and_a_monitor(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
     created = client.create_event_anchor(token_bytes(32))
     origin = created.anchor.origin_fingerprint
-    monitor = Monitor(chain, FileStore(tmp_path / "monitor.json"))
-    first = monitor.check(client, origin)
+    monitor = Monitor(chain, FileMonitorStore(tmp_path / "monitor.json"))
+    first = monitor.update(client, origin)
     client.create_event_anchor(token_bytes(32))
-    later = Monitor(chain, FileStore(tmp_path / "monitor.json")).check(client, origin)
+    later = Monitor(chain, FileMonitorStore(tmp_path / "monitor.json")).update(client, origin)
     assert later.checkpoint.tree_size > first.checkpoint.tree_size
     proved = client.consistency(first.checkpoint.tree_size, origin_fingerprint=origin)
     assert proved.old.root_hash == first.checkpoint.root_hash.hex()
@@ -233,7 +233,8 @@ def test_example(name: str, tmp_path: Path) -> None:
         assert done.stdout.splitlines()[-1].endswith("at action: False now: False")
 
 
-def test_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
     endpoints = [node["api_url"] for node in CLUSTER["nodes"]]
     for placeholder, value in (
@@ -254,8 +255,11 @@ def test_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
         names: Dict[str, Any] = {}
         exec(snippet, names)
         first = first or names
-    assert first["created"].receipt.text().startswith("c2sp.org/tlog-proof@v1")
+    assert first["created"].receipt.to_proof_text().startswith("c2sp.org/tlog-proof@v1")
     assert capsys.readouterr().err == ""
+    (payload,) = tmp_path.glob("events/kept/*/*.json")
+    proof = payload.with_name(f"{payload.name}.tlog-proof").read_bytes()
+    verify_receipt(proof, first["chain"], event_hash=sha256(payload.read_bytes()).digest())
 
 
 def test_the_log_itself(client: Client, chain: TrustRootChain) -> None:

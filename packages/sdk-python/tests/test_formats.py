@@ -277,10 +277,10 @@ def test_bad_chain(case: Any) -> None:
 def test_good_proofs() -> None:
     for case in RECEIPTS["proof"]["good"]:
         read = proof.parse_proof(case["proof"])
-        assert read.text() == case["proof"]
-        assert proof.receipt_from_json(case["json"]).text() == case["proof"]
-        assert proof.read_receipt(json.dumps(case["json"])).text() == case["proof"]
-        assert proof.read_receipt(case["proof"].encode("utf-8")) == read
+        assert read.to_proof_text() == case["proof"]
+        assert proof.receipt_from_json(case["json"]).to_proof_text() == case["proof"]
+        assert proof.Receipt.parse(json.dumps(case["json"])).to_proof_text() == case["proof"]
+        assert proof.Receipt.parse(case["proof"].encode("utf-8")) == read
 
 
 @pytest.mark.parametrize("case", RECEIPTS["proof"]["bad"], ids=name_of)

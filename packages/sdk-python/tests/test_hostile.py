@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List
 
 import pytest
 
-from event_anchoring import VerificationError, parse_trust_root, verify_bundle, verify_receipt, verify_trust_root
+from event_anchoring import TrustRoot, VerificationError, verify_bundle, verify_receipt, verify_trust_root
 from event_anchoring.leaf import decode_leaf
 from event_anchoring.notes import parse_checkpoint, parse_note, parse_vkey
 from event_anchoring.policy import parse_policy
@@ -33,7 +33,7 @@ READERS: Dict[str, Any] = {
     "note": (parse_note, CHECKPOINT),
     "checkpoint text": (parse_checkpoint, CHECKPOINT.split("\n\n")[0] + "\n"),
     "checkpoint": (lambda text: verify_checkpoint(text, CHAIN), CHECKPOINT),
-    "trust root": (parse_trust_root, TRUST_ROOT),
+    "trust root": (TrustRoot.parse, TRUST_ROOT),
     "chain": (lambda text: verify_trust_root([text], RECEIPTS["pinned_root_thk"]), RECEIPTS["trust_roots"][0]),
     "policy": (parse_policy, POLICY),
     "vkey": (parse_vkey, load("note")["vkey"]["good"][0]),

@@ -14,9 +14,9 @@ from event_anchoring import (
     AsyncClient,
     Client,
     Evidence,
-    FileStore,
+    FileMonitorStore,
     LocalKey,
-    MemoryStore,
+    MemoryMonitorStore,
     Monitor,
     Rollback,
     SplitView,
@@ -112,7 +112,7 @@ FROM_3 = [FOUR[2], FOUR[3], interior_hash(FOUR[0], FOUR[1])]
 
 @pytest.fixture(params=["memory", "file"])
 def store(request: Any, tmp_path: Path) -> Any:
-    return MemoryStore() if request.param == "memory" else FileStore(tmp_path / "monitor.json")
+    return MemoryMonitorStore() if request.param == "memory" else FileMonitorStore(tmp_path / "monitor.json")
 
 
 def test_a_log_that_grows(store: Any) -> None:
@@ -213,10 +213,10 @@ def test_asking_a_service() -> None:
     transport = FakeTransport([latest(3), latest(4, proof_from_3()), latest(3)])
     monitor = Monitor(CHAIN)
     with Client("https://a", "key", transport=transport) as client:
-        monitor.check(client, ORIGIN)
-        assert monitor.check(client, ORIGIN).checkpoint.tree_size == 4
+        monitor.update(client, ORIGIN)
+        assert monitor.update(client, ORIGIN).checkpoint.tree_size == 4
         with pytest.raises(Rollback) as caught:
-            monitor.check(client, ORIGIN)
+            monitor.update(client, ORIGIN)
     assert [request.target.split("&")[1:] for _, request in transport.sent] == [[], ["from_size=3"], ["from_size=4"]]
     head = monitor.head(ORIGIN)
     assert head is not None
@@ -227,15 +227,15 @@ def test_a_service_that_shows_another_history() -> None:
     transport = FakeTransport([latest(3), latest(4, proof_from_3(), event_hash="cd" * 32)])
     monitor = Monitor(CHAIN)
     client = Client("https://a", "key", transport=transport)
-    monitor.check(client, ORIGIN)
+    monitor.update(client, ORIGIN)
     with pytest.raises(SplitView) as caught:
-        monitor.check(client, ORIGIN)
+        monitor.update(client, ORIGIN)
     assert isinstance(caught.value.result, Evidence)
     assert caught.value.result.shown == signed(event_log(4, "cd" * 32)[1])
 
 
 @pytest.mark.parametrize("code", ["from_size_ahead", "no_anchor_yet"])
-@pytest.mark.parametrize("is_async", [False, True], ids=["check", "check_async"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["update", "update_async"])
 def test_a_service_that_knows_less_than_was_seen(code: str, is_async: bool) -> None:
     monitor = Monitor(CHAIN)
     monitor.accept(signed(FOUR))
@@ -243,17 +243,17 @@ def test_a_service_that_knows_less_than_was_seen(code: str, is_async: bool) -> N
 
     async def run() -> None:
         async with AsyncClient("https://a", "key", transport=AsyncFakeTransport(refusal)) as client:
-            await monitor.check_async(client, ORIGIN)
+            await monitor.update_async(client, ORIGIN)
 
     def use() -> None:
-        monitor.check(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
+        monitor.update(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 
     with pytest.raises(Rollback) as caught:
         asyncio.run(run()) if is_async else use()
     assert caught.value.result == Evidence(ORIGIN, signed(FOUR), None)
     # It says nothing about an origin that was never seen.
     with pytest.raises(ApiProblem):
-        Monitor(CHAIN).check(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
+        Monitor(CHAIN).update(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 
 
 def test_asking_a_service_without_blocking() -> None:
@@ -262,7 +262,7 @@ def test_asking_a_service_without_blocking() -> None:
 
     async def run() -> int:
         async with AsyncClient("https://a", "key", transport=transport) as client:
-            return (await monitor.check_async(client)).checkpoint.tree_size
+            return (await monitor.update_async(client)).checkpoint.tree_size
 
     assert asyncio.run(run()) == 3
 
@@ -271,18 +271,18 @@ def test_the_head_of_another_origin_is_no_answer() -> None:
     monitor = Monitor(CHAIN)
     client = Client("https://a", "key", transport=FakeTransport([latest(4)]))
     with pytest.raises(VerificationError) as caught:
-        monitor.check(client, ORIGINS["b"])
+        monitor.update(client, ORIGINS["b"])
     assert caught.value.code == "origin_differs"
     assert monitor.head(ORIGIN) is None
 
 
 def test_an_older_or_another_trust_root(tmp_path: Path) -> None:
     case = next(each for each in load("trust-root")["chains"]["good"] if len(each["documents"]) > 1)
-    store = FileStore(tmp_path / "state")
+    store = FileMonitorStore(tmp_path / "state")
     Monitor(verify_trust_root(case["documents"], case["pinned_root_thk"]), store)
     with pytest.raises(Rollback):
         Monitor(verify_trust_root(case["documents"][:1], case["pinned_root_thk"]), store)
-    other = MemoryStore()
+    other = MemoryMonitorStore()
     Monitor(verify_trust_root(case["documents"][:1], case["pinned_root_thk"]), other)
     with pytest.raises(SplitView):
         Monitor(CHAIN, other)
@@ -290,7 +290,7 @@ def test_an_older_or_another_trust_root(tmp_path: Path) -> None:
 
 def test_the_file_is_the_owners_and_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "monitor.json"
-    Monitor(CHAIN, FileStore(path)).accept(signed(FOUR))
+    Monitor(CHAIN, FileMonitorStore(path)).accept(signed(FOUR))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["monitor.json"]
 
@@ -314,16 +314,16 @@ def test_a_damaged_memory_is_not_taken_for_none(tmp_path: Path, damage: bytes) -
     path = tmp_path / "monitor.json"
     path.write_bytes(damage)
     with pytest.raises(VerificationError) as caught:
-        Monitor(CHAIN, FileStore(path))
+        Monitor(CHAIN, FileMonitorStore(path))
     assert caught.value.code == "monitor_state_malformed"
     assert path.read_bytes() == damage
 
 
 def test_a_cut_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "monitor.json"
-    Monitor(CHAIN, FileStore(path)).accept(signed(FOUR))
+    Monitor(CHAIN, FileMonitorStore(path)).accept(signed(FOUR))
     whole = path.read_bytes()
     assert json.loads(whole)["checkpoints"]
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(VerificationError):
-        Monitor(CHAIN, FileStore(path))
+        Monitor(CHAIN, FileMonitorStore(path))

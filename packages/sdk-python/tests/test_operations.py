@@ -259,8 +259,8 @@ def test_an_answer_about_another_anchor(name: str) -> None:
         (lambda c: c.list_event_anchors(client_event_id="other"), EVENTS, "content_differs"),
         (lambda c: c.latest(origin_fingerprint=ID), EVENTS + "/latest", "origin_differs"),
         (lambda c: c.consistency(6, origin_fingerprint=ID), EVENTS + "/consistency", "origin_differs"),
-        (lambda c: c.consistency(5), EVENTS + "/consistency", "inconsistent"),
-        (lambda c: c.consistency(6, to_size=7), EVENTS + "/consistency", "inconsistent"),
+        (lambda c: c.consistency(5), EVENTS + "/consistency", "consistency_wrong"),
+        (lambda c: c.consistency(6, to_size=7), EVENTS + "/consistency", "consistency_wrong"),
     ],
 )
 def test_an_answer_to_another_question(use: Any, path: str, code: str) -> None:

@@ -71,3 +71,14 @@ def test_readme_snippets_are_python() -> None:
         compile(snippet, "README.md", "exec")
     # test_cluster.py runs it, and the others.
     assert len([line for line in snippets[0].splitlines() if line]) <= 10
+
+
+def test_bytes_are_printed_as_hex() -> None:
+    checkpoint = event_anchoring.Checkpoint("log.example/origin/ab", 7, bytes(range(32)))
+    assert (
+        repr(checkpoint)
+        == f"Checkpoint(origin='log.example/origin/ab', tree_size=7, root_hash=hex'{bytes(range(32)).hex()}')"
+    )
+    receipt = event_anchoring.Receipt(b"\x01\xff", 0, 1, (b"\x02", b"\x03"), "note", anchor_id=b"\xab")
+    assert "leaf=hex'01ff', index=0, tree_size=1, inclusion=(hex'02', hex'03')" in repr(receipt)
+    assert "\\x" not in repr(receipt)

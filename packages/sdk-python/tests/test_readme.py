@@ -1,22 +1,30 @@
-"""Runs what the README shows under "Offline", as it is written there: on good files, and on bad ones."""
+"""Runs what the README shows under "Offline" and of the recorder, as it is written there: on good and bad files."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
 import pytest
 
-from event_anchoring import AnchoringError, VerificationError
+from event_anchoring import AnchoringError, Envelope, Receipt, VerificationError
+from event_anchoring._verifying.command import main
 
+from .service import Service, serve
 from .vectors import load
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 OFFLINE = README.split("\n## Offline\n")[1].split("\n## ")[0]
+COMMANDS = re.findall(r"```sh\n(.*?)```", OFFLINE, re.DOTALL)[0].splitlines()
 RECEIPT_LINES, BUNDLE_LINES = re.findall(r"```python\n(.*?)```", OFFLINE, re.DOTALL)
+
+(RECORDER_LINES,) = re.findall(
+    r"```python\n(.*?)```", README.split("\n## Recording what happens\n")[1].split("\n## ")[0], re.DOTALL
+)
 
 RECEIPTS, BUNDLES = load("receipt"), load("bundle")
 PIN = RECEIPTS["pinned_root_thk"]
@@ -55,6 +63,35 @@ def test_good_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(RECEIPT_LINES)["verified"].leaf.event_hash == sha256(LOG.encode()).digest()
     monkeypatch.setenv("ANCHORING_ROOT_THK", BUNDLE_PIN)
     assert run(BUNDLE_LINES)["proved"].outcome == "valid"
+
+
+def test_commands(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    on_receipt, on_bundle = (shlex.split(line.replace("$ANCHORING_ROOT_THK", PIN)) for line in COMMANDS)
+    (folder / "log.txt.tlog-proof").write_text(Receipt.parse(OWN["receipt"]).to_proof_text(), encoding="utf-8")
+    assert on_receipt[:3] == on_bundle[:3] == ["python", "-m", "event_anchoring"]
+    assert main(on_receipt[3:]) == 0
+    assert "VALID: log.txt is the event" in capsys.readouterr().out
+    (folder / "trust-root.txt").write_text(BUNDLES["bundles"]["whole"]["trust_roots"][0], encoding="utf-8")
+    monkeypatch.setenv("ANCHORCTL_ROOT_THK", BUNDLE_PIN)
+    pin_at = on_bundle.index("--root-thk")
+    assert main(on_bundle[3:pin_at]) == 6
+    assert main([*on_bundle[3:pin_at], "--root-thk", BUNDLE_PIN]) == 0
+    (folder / "log.txt").write_text("event 6", encoding="utf-8")
+    assert main(on_receipt[3:]) == 1
+
+
+def test_the_recorder(folder: Path) -> None:
+    service = Service()
+    server = serve(service)
+    try:
+        run(RECORDER_LINES.replace("https://n1.example", f"http://127.0.0.1:{server.server_address[1]}"))
+    finally:
+        server.shutdown()
+        server.server_close()
+    (payload,) = (folder / "events" / "kept").glob("*/*.json")
+    assert Envelope.parse(payload.read_bytes()).content == {"order": "4711", "amount": 19.5}
+    assert payload.with_name(f"{payload.name}.tlog-proof").exists()
+    assert [anchor["event_hash"] for anchor in service.anchors.values()] == [sha256(payload.read_bytes()).hexdigest()]
 
 
 BAD_RECEIPTS: Dict[str, Tuple[str, str, str]] = {

@@ -4,11 +4,11 @@ import copy
 import gc
 import pickle
 import warnings
-from typing import Any
+from typing import Any, Callable, List
 
 import pytest
 
-from event_anchoring import CallbackSigner, InvalidInput, LocalKey, SigningFailed, verify_signature
+from event_anchoring import InvalidInput, LocalKey, SigningFailed, signer_of, verify_signature
 from event_anchoring.signing import checked_signature, sign_now
 
 SEED = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
@@ -24,7 +24,7 @@ def test_rfc_8032_test_1(seed: Any) -> None:
     key = LocalKey(seed)
     assert key.public_key.hex() == PUBLIC_KEY
     assert key.sign(b"").hex() == SIGNATURE
-    assert key.seed_hex() == SEED
+    assert key.export_seed().hex() == SEED
 
 
 def test_a_key_is_never_shown_or_copied() -> None:
@@ -38,14 +38,15 @@ def test_a_key_is_never_shown_or_copied() -> None:
             attempt(key)
 
 
-def test_a_closed_key_is_wiped_and_signs_nothing() -> None:
+def test_a_destroyed_key_is_wiped_and_signs_nothing() -> None:
     key = LocalKey(SEED)
     kept = key._seed
     with key:
         assert len(key.sign(b"x")) == 64
     assert bytes(kept) == b""
-    for use in (lambda: key.sign(b"x"), key.seed_hex):
-        with pytest.raises(SigningFailed, match="closed"):
+    uses: List[Callable[[], bytes]] = [lambda: key.sign(b"x"), key.export_seed]
+    for use in uses:
+        with pytest.raises(SigningFailed, match="destroyed"):
             use()
     assert key.public_key.hex() == PUBLIC_KEY
 
@@ -60,7 +61,7 @@ def test_wiping_overwrites_before_it_shortens() -> None:
 
     key = LocalKey(SEED)
     key._seed = Watched(key._seed)
-    key.close()
+    key.destroy()
     assert Watched.zeroed
 
 
@@ -101,7 +102,7 @@ def test_a_callback_gets_exactly_the_bytes() -> None:
             seen.append(payload)
             return key.sign(payload)
 
-        signer = CallbackSigner(PUBLIC_KEY, sign)
+        signer = signer_of(PUBLIC_KEY, sign)
         signature = sign_now(signer, b"exactly this")
     assert seen == [b"exactly this"]
     assert verify_signature(signer.public_key, b"exactly this", signature)
@@ -114,5 +115,5 @@ def test_an_awaited_signer_is_refused_by_the_synchronous_client() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(SigningFailed, match="AsyncClient"):
-            sign_now(CallbackSigner(PUBLIC_KEY, sign), b"")
+            sign_now(signer_of(PUBLIC_KEY, sign), b"")
         gc.collect()

@@ -4,12 +4,14 @@
 
     with Client("https://anchor.example", api_key) as client:
         created = client.create_event_anchor(sha256_of_the_event)
-        created.receipt.text()      # keep it: it verifies offline, years later
+        created.receipt.to_proof_text()      # keep it: it verifies offline, years later
 
 - `Client` and `AsyncClient`: every route of the API, the same methods in both, from the modules of `synchronous` and
   `asynchronous`.
 - `prepare_claim_anchor`, `prepare_grant_anchor`, `prepare_event_anchor`, `prepare_revocation`: the exact bytes that
-  each party signs, offline. `LocalKey`, `CallbackSigner`: who signs them.
+  each party signs, offline. `LocalKey`, `signer_of`: who signs them.
+- `Recorder` and `AsyncRecorder`: what happens is on the disk before `record` returns, and is anchored after.
+- `Envelope`: what happened, when and by whom, as the bytes whose hash is anchored.
 - `Scope`: what a grant allows, as statements that can be disclosed one by one.
 - `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
   network, against a pinned trust root. What is not good raises; `inspect_receipt` and `inspect_bundle` report on it.
@@ -19,6 +21,7 @@ Errors are one tree, each with a stable `code`, `request_id` and `retry_after`:
     AnchoringError
     ├── InvalidInput, SigningFailed
     ├── ConnectionFailed, TimedOut, OutcomeUnknown, UnexpectedAnswer
+    ├── RecorderError: FolderInUse, SpoolCorrupt, SpoolFull, SpoolWriteFailed, NotFlushed, EventRefused
     ├── ApiProblem: Unauthorized, Forbidden, NotFound, Conflict, Unprocessable, RateLimited, Unavailable
     └── VerificationError: Rollback, SplitView, CanaryFailed
 
@@ -29,11 +32,13 @@ from __future__ import annotations
 
 from . import errors, leaf, models
 from ._bundle_result import ProvedScope
-from ._bundle_text import Bundle, parse_bundle
+from ._bundle_text import Bundle
 from ._exchange import RetryPolicy
 from ._following import FollowedHead
 from ._options import AUTO, EventInput, Wait
 from ._receipt_result import ReceiptFailure, ReceiptReport, VerifiedReceipt
+from ._recording.handles import AsyncRecordedEvent, RecordedEvent, RecorderProgress
+from ._recording.kept import KeptEvent
 from ._steps import Step
 from ._tags import client_event_commit
 from ._trust_root_text import TrustRoot
@@ -41,21 +46,29 @@ from ._version import __version__
 from ._witnessing import WitnessSignature
 from .asynchronous.client import AsyncClient
 from .bundle import BundleVerification, Completeness, Standing, add_scopes, inspect_bundle, verify_bundle
-from .ed25519 import verify_signature
+from .ed25519 import check_canaries, verify_signature
+from .envelope import Attachment, ContentHash, Envelope
 from .errors import (
     AnchoringError,
     ApiProblem,
     CanaryFailed,
     Conflict,
     ConnectionFailed,
+    EventRefused,
+    FolderInUse,
     Forbidden,
     InvalidInput,
+    NotFlushed,
     NotFound,
     OutcomeUnknown,
     RateLimited,
+    RecorderError,
     Rollback,
     SigningFailed,
     SplitView,
+    SpoolCorrupt,
+    SpoolFull,
+    SpoolWriteFailed,
     TimedOut,
     Unauthorized,
     Unavailable,
@@ -64,7 +77,7 @@ from .errors import (
     VerificationError,
 )
 from .leaf import SemanticHashes, decode_leaf
-from .monitor import Evidence, FileStore, Head, MemoryStore, Monitor, MonitorState, MonitorStore
+from .monitor import Evidence, FileMonitorStore, Head, MemoryMonitorStore, Monitor, MonitorState, MonitorStore
 from .notes import Checkpoint
 from .prepare import (
     Payload,
@@ -77,17 +90,18 @@ from .prepare import (
     prepare_grant_anchor,
     prepare_revocation,
 )
-from .proof import Receipt, read_receipt
+from .proof import Receipt
 from .receipt import (
-    CheckpointVerification,
     Renewal,
+    VerifiedCheckpoint,
     inspect_receipt,
     verify_checkpoint,
     verify_consistency,
     verify_receipt,
 )
+from .recorder import AsyncRecorder, Recorder
 from .scope import Scope
-from .signing import CallbackSigner, LocalKey, Signer
+from .signing import LocalKey, Signer, signer_of
 from .synchronous.client import Client
 from .transport import (
     AsyncStream,
@@ -100,44 +114,45 @@ from .transport import (
     Transport,
     TransportFailure,
 )
-from .trust_root import (
-    TrustRootChain,
-    check_not_older,
-    extend_trust_root,
-    parse_trust_root,
-    verify_trust_root,
-)
+from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
 
 __all__ = [
     "AUTO",
     "AnchoringError",
     "ApiProblem",
     "AsyncClient",
+    "AsyncRecordedEvent",
+    "AsyncRecorder",
     "AsyncStream",
     "AsyncStreamingTransport",
     "AsyncTransport",
+    "Attachment",
     "Bundle",
     "BundleVerification",
-    "CallbackSigner",
     "CanaryFailed",
     "Checkpoint",
-    "CheckpointVerification",
     "Client",
     "Completeness",
     "Conflict",
     "ConnectionFailed",
+    "ContentHash",
+    "Envelope",
     "EventInput",
+    "EventRefused",
     "Evidence",
-    "FileStore",
+    "FileMonitorStore",
+    "FolderInUse",
     "FollowedHead",
     "Forbidden",
     "Head",
     "InvalidInput",
+    "KeptEvent",
     "LocalKey",
-    "MemoryStore",
+    "MemoryMonitorStore",
     "Monitor",
     "MonitorState",
     "MonitorStore",
+    "NotFlushed",
     "NotFound",
     "OutcomeUnknown",
     "Payload",
@@ -150,6 +165,10 @@ __all__ = [
     "Receipt",
     "ReceiptFailure",
     "ReceiptReport",
+    "RecordedEvent",
+    "Recorder",
+    "RecorderError",
+    "RecorderProgress",
     "Renewal",
     "Request",
     "Response",
@@ -160,6 +179,9 @@ __all__ = [
     "Signer",
     "SigningFailed",
     "SplitView",
+    "SpoolCorrupt",
+    "SpoolFull",
+    "SpoolWriteFailed",
     "Standing",
     "Step",
     "Stream",
@@ -174,11 +196,13 @@ __all__ = [
     "UnexpectedAnswer",
     "Unprocessable",
     "VerificationError",
+    "VerifiedCheckpoint",
     "VerifiedReceipt",
     "Wait",
     "WitnessSignature",
     "__version__",
     "add_scopes",
+    "check_canaries",
     "check_not_older",
     "client_event_commit",
     "decode_leaf",
@@ -188,13 +212,11 @@ __all__ = [
     "inspect_receipt",
     "leaf",
     "models",
-    "parse_bundle",
-    "parse_trust_root",
     "prepare_claim_anchor",
     "prepare_event_anchor",
     "prepare_grant_anchor",
     "prepare_revocation",
-    "read_receipt",
+    "signer_of",
     "verify_bundle",
     "verify_checkpoint",
     "verify_consistency",

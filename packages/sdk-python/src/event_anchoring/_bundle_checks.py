@@ -40,7 +40,7 @@ from .ed25519 import verify_signature
 from .errors import VerificationError
 from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, RevocationLeaf
 from .notes import parse_note
-from .receipt import CheckpointVerification, verify_checkpoint
+from .receipt import VerifiedCheckpoint, verify_checkpoint
 from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
 
 #: Grants of a delegation that are compared with what is stated.
@@ -73,7 +73,7 @@ class Progress:
     event_hash: Optional[bytes]
     require_witnessed: bool
     chain: Optional[TrustRootChain] = None
-    checkpoints: List[CheckpointVerification] = field(default_factory=list)
+    checkpoints: List[VerifiedCheckpoint] = field(default_factory=list)
     state: Optional[ProvedState] = None
     is_witnessed: bool = False
     singles: List[ProvedLeaf] = field(default_factory=list)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._bundle_text import BundleLeaf, BundleRange
+from ._hex_repr import HexRepr
 from .errors import VerificationError
 from .leaf import (
     REVOCATION_AUTHORITIES,
@@ -28,7 +29,7 @@ from .payloads import (
     grant_witness_payload,
     revocation_payload,
 )
-from .receipt import CheckpointVerification
+from .receipt import VerifiedCheckpoint
 from .trust_root import TrustRootChain
 
 
@@ -41,8 +42,8 @@ def fail_unless(condition: bool, detail: str) -> None:
         raise BundleFailure(detail)
 
 
-@dataclass(frozen=True)
-class CertifiedTree:
+@dataclass(frozen=True, repr=False)
+class CertifiedTree(HexRepr):
     """A tree of leaves, as a checkpoint or a state head gives it. `status` is that of its origin."""
 
     origin_fingerprint: bytes
@@ -51,14 +52,14 @@ class CertifiedTree:
     root_hash: bytes
 
 
-def tree_of(checkpoint: CheckpointVerification) -> CertifiedTree:
+def tree_of(checkpoint: VerifiedCheckpoint) -> CertifiedTree:
     """The tree of a checkpoint that was verified."""
     of = checkpoint.checkpoint
     return CertifiedTree(checkpoint.origin_fingerprint, checkpoint.origin_status, of.tree_size, of.root_hash)
 
 
-@dataclass(frozen=True)
-class ProvedLeaf:
+@dataclass(frozen=True, repr=False)
+class ProvedLeaf(HexRepr):
     """A leaf that is in a certified tree."""
 
     leaf: Leaf

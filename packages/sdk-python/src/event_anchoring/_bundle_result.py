@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping, Optional, Tuple
 
+from ._hex_repr import HexRepr
 from ._records import Position, Reason, Verdict
 from ._steps import Step
 from .leaf import Leaf
@@ -49,8 +50,8 @@ class Standing:
     reasons: Tuple[Reason, ...]
 
 
-@dataclass(frozen=True)
-class ProvedScope:
+@dataclass(frozen=True, repr=False)
+class ProvedScope(HexRepr):
     """Statements that were granted and that somebody has chosen to disclose, as the maker of the grant wrote them.
 
     `grants` are the anchor ids of the grants on the way that have this `scope_hash`, from the one in question towards
@@ -63,8 +64,8 @@ class ProvedScope:
     withheld: int
 
 
-@dataclass(frozen=True)
-class BundleVerification:
+@dataclass(frozen=True, repr=False)
+class BundleVerification(HexRepr):
     """What a bundle proves.
 
     Attributes:

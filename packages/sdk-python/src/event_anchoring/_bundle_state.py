@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from ._bundle_leaves import BundleFailure, CertifiedTree, ProvedLeaf, fail_unless
 from ._bundle_text import BundleState, StatedRecord
 from ._bytes import ZERO_32, read_u64, sha256
+from ._hex_repr import HexRepr
 from ._records import ClaimRecord, GrantRecord, Position, RecordBook
 from ._state_head import PlacedLeaf, StateHead, parse_state_head, signers_of, state_key, state_root_of
 from ._trust_root_text import TrustRoot
@@ -30,8 +31,8 @@ def _u64s(value: bytes) -> List[int]:
     return [read_u64(value[at : at + 8]) for at in range(0, len(value), 8)]
 
 
-@dataclass(frozen=True)
-class _StatedGrant:
+@dataclass(frozen=True, repr=False)
+class _StatedGrant(HexRepr):
     """A grant whose claims are looked for when all records are known."""
 
     leaf: GrantLeaf
@@ -95,8 +96,8 @@ class StateBook(RecordBook):
         return links
 
 
-@dataclass(frozen=True)
-class ProvedState:
+@dataclass(frozen=True, repr=False)
+class ProvedState(HexRepr):
     """A head that a quorum has signed, and the records that are in its tree.
 
     Attributes:

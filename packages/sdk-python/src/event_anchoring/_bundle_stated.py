@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Mapping, Optional, Tuple
 
+from ._hex_repr import HexRepr
 from ._records import Position, Verdict
 
 
-@dataclass(frozen=True)
-class DerivedTrace:
+@dataclass(frozen=True, repr=False)
+class DerivedTrace(HexRepr):
     """A trace of a bundle's subject as of the bundle's position. Grants and revocations by their anchor ids."""
 
     subject: bytes

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._bytes import base64_to_bytes, hex_to_bytes
+from ._hex_repr import HexRepr
 from ._records import Position
 from ._strict_json import read_strict_json
 from .errors import VerificationError
@@ -23,8 +24,8 @@ SCOPES_MAX = 1_024
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class BundleLeaf:
+@dataclass(frozen=True, repr=False)
+class BundleLeaf(HexRepr):
     """One leaf with its own proof. `checkpoint` is a place among the checkpoints; None: the state head has its tree."""
 
     leaf: bytes
@@ -32,8 +33,8 @@ class BundleLeaf:
     inclusion: Tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
-class BundleRange:
+@dataclass(frozen=True, repr=False)
+class BundleRange(HexRepr):
     """The last leaves of a tree, from depth `start` on, and the frontier before them."""
 
     checkpoint: int
@@ -42,8 +43,8 @@ class BundleRange:
     leaves: Tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
-class StatedRecord:
+@dataclass(frozen=True, repr=False)
+class StatedRecord(HexRepr):
     """A claim or a grant with its value in the state tree, and how many halves lie between the root and it."""
 
     leaf: bytes
@@ -51,8 +52,8 @@ class StatedRecord:
     level: int
 
 
-@dataclass(frozen=True)
-class BundleState:
+@dataclass(frozen=True, repr=False)
+class BundleState(HexRepr):
     """A state head, records that are in its tree, and the other halves of their paths."""
 
     head: str
@@ -60,8 +61,8 @@ class BundleState:
     siblings: Tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
-class Bundle:
+@dataclass(frozen=True, repr=False)
+class Bundle(HexRepr):
     """A parsed bundle: everything that a trace needs. `stated` is the service's own answer, unsigned.
 
     `scopes` are disclosures of what grants allow, not verified yet.
@@ -76,6 +77,15 @@ class Bundle:
     stated: Optional[Mapping[str, object]]
     state: Optional[BundleState] = None
     scopes: Tuple[StatedScope, ...] = ()
+
+    @classmethod
+    def parse(cls, text: Union[str, bytes]) -> Bundle:
+        """Reads the text of a bundle, which may be an attacker's.
+
+        Raises:
+            VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`.
+        """
+        return read_bundle(text)
 
 
 def _refuse(code: str, message: str) -> NoReturn:
@@ -226,12 +236,8 @@ def read_bundle_json(text: Union[str, bytes]) -> Dict[str, Any]:
     return parsed
 
 
-def parse_bundle(text: Union[str, bytes]) -> Bundle:
-    """Reads the text of a bundle, which may be an attacker's.
-
-    Raises:
-        VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`.
-    """
+def read_bundle(text: Union[str, bytes]) -> Bundle:
+    """What Bundle.parse does."""
     parsed = read_bundle_json(text)
     names = (
         "format",

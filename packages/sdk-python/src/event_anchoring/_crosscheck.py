@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any, Callable, Dict, Mapping
 
-from ._bundle_text import parse_bundle
+from ._bundle_text import read_bundle
 from .bundle import inspect_bundle
 from .ed25519 import verify_signature
 from .errors import AnchoringError, InvalidInput
@@ -110,7 +110,7 @@ def _verify_receipt(request: Mapping[str, Any]) -> Answer:
 
 def _verify_bundle(request: Mapping[str, Any]) -> Answer:
     given = request["bundle"]
-    bundle = parse_bundle(given if isinstance(given, str) else json.dumps(given))
+    bundle = read_bundle(given if isinstance(given, str) else json.dumps(given))
     expect = dict(request.get("expect") or {})
     seen = request.get("highest_seen")
     if seen is not None:

@@ -176,7 +176,7 @@ def exchange(session: Session, call: Call) -> Operation[Response]:
         delay = max(session.retry.delay_s(attempt, session.chance()), _retry_after(outcome) or 0.0)
         is_in_budget = session.clock() - started + delay <= session.retry.total_s
         if not (is_allowed and is_in_budget and attempt < session.retry.attempts_max):
-            fail(session, outcome, call, in_doubt=in_doubt, attempts=attempt)
+            fail(session, outcome, call, endpoint, in_doubt=in_doubt, attempts=attempt)
         yield Sleep(delay)
 
 
@@ -228,10 +228,17 @@ def ask_again(call: Call) -> str:
 
 
 def fail(
-    session: Session, outcome: Union[Response, TransportFailure], call: Call, *, in_doubt: bool, attempts: int
+    session: Session,
+    outcome: Union[Response, TransportFailure],
+    call: Call,
+    endpoint: str,
+    *,
+    in_doubt: bool,
+    attempts: int,
 ) -> NoReturn:
     """Raises what a call is told whose last try ended so."""
-    tries = "one try" if attempts == 1 else f"{attempts} tries"
+    # No API key can be in it: an endpoint has no user and no query.
+    tries = f"one try, of {endpoint}" if attempts == 1 else f"{attempts} tries, the last of {endpoint}"
     problem = problem_of(outcome, session.api_key) if isinstance(outcome, Response) else None
     cause = outcome if isinstance(outcome, TransportFailure) else problem
     if call.is_write and in_doubt and not _is_decisive(outcome):
@@ -249,7 +256,8 @@ def fail(
     if outcome.is_final:
         raise UnexpectedAnswer(str(outcome), request_id=call.request_id) from outcome
     if not outcome.was_sent:
-        raise ConnectionFailed(f"no endpoint could be reached in {tries}: {outcome}") from outcome
+        message = f"no endpoint could be reached in {tries}: {outcome}"
+        raise ConnectionFailed(message) from outcome
     if outcome.is_timeout:
         raise TimedOut(f"no answer in {tries}: {outcome}", request_id=call.request_id) from outcome
     raise ConnectionFailed(f"the connection was lost in {tries}: {outcome}") from outcome

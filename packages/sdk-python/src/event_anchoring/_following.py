@@ -27,7 +27,7 @@ from .errors import (
     VerificationError,
 )
 from .monitor import Evidence, Head, check_continues
-from .receipt import CheckpointVerification
+from .receipt import VerifiedCheckpoint
 from .transport import Request, Response, TransportFailure
 
 #: A node sends something every 10 seconds.
@@ -49,7 +49,7 @@ class FollowedHead(Head):
         previous_tree_size: leaves in the head before; None: this is the first, and none was held.
     """
 
-    verified: CheckpointVerification
+    verified: VerifiedCheckpoint
     previous_tree_size: Optional[int]
 
 
@@ -153,12 +153,12 @@ class _Feeds:
         if not (isinstance(outcome, Response) and outcome.status == 429):
             self._place += 1
         if isinstance(outcome, TransportFailure) or (isinstance(outcome, Response) and outcome.status != 200):
-            fail(self._session, outcome, call, in_doubt=False, attempts=1)
+            fail(self._session, outcome, call, endpoint, in_doubt=False, attempts=1)
         stream = EventStream()
         while True:
             chunk = yield Receive()
             if isinstance(chunk, TransportFailure):
-                fail(self._session, chunk, call, in_doubt=False, attempts=1)
+                fail(self._session, chunk, call, endpoint, in_doubt=False, attempts=1)
             if not isinstance(chunk, bytes) or not chunk:
                 raise ConnectionFailed("the other side has ended the feed")
             self._has_opened = True

@@ -11,7 +11,7 @@ from .bundle import BundleVerification, verify_bundle
 from .errors import InvalidInput, UnexpectedAnswer, VerificationError
 from .leaf import anchor_id_of
 from .proof import Receipt
-from .receipt import CheckpointVerification, verify_checkpoint, verify_receipt
+from .receipt import VerifiedCheckpoint, verify_checkpoint, verify_receipt
 from .trust_root import extend_trust_root
 
 #: Answers that may carry a proof.
@@ -103,7 +103,7 @@ def _is_same_verdict(found: BundleVerification, answer: Proved) -> bool:
     return found.standing is not None and found.standing.state == answer.state
 
 
-def hold_checkpoint(session: Session, note: str) -> Operation[CheckpointVerification]:
+def hold_checkpoint(session: Session, note: str) -> Operation[VerifiedCheckpoint]:
     """A signed checkpoint, verified by the trust root of the client. Raises VerificationError."""
     if session.trust_root is None:
         raise InvalidInput("trust_root", "the client was made without one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Tuple
 
+from ._hex_repr import HexRepr
 from ._steps import Step
 from ._witnessing import WitnessSignature
 from .leaf import Leaf
@@ -26,8 +27,8 @@ RECEIPT_STEPS: Tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class VerifiedReceipt:
+@dataclass(frozen=True, repr=False)
+class VerifiedReceipt(HexRepr):
     """What a good receipt proves.
 
     Attributes:
@@ -64,8 +65,8 @@ class ReceiptFailure:
     code: str
 
 
-@dataclass(frozen=True)
-class ReceiptReport:
+@dataclass(frozen=True, repr=False)
+class ReceiptReport(HexRepr):
     """What looking at a receipt has shown, good or bad. One that has a `failure` proves nothing.
 
     Attributes:

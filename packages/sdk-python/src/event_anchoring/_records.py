@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from ._bytes import ZERO_32
+from ._hex_repr import HexRepr
 from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf
 
 #: Reasons that are given for one verdict.
@@ -23,8 +24,8 @@ class Position:
     time_ms: int
 
 
-@dataclass(frozen=True)
-class ClaimRecord:
+@dataclass(frozen=True, repr=False)
+class ClaimRecord(HexRepr):
     """One claim: a link of its lineage, which is named by the sequence of its first claim."""
 
     anchor_id: bytes
@@ -35,8 +36,8 @@ class ClaimRecord:
     revoked_at: Optional[int] = None
 
 
-@dataclass(frozen=True)
-class GrantRecord:
+@dataclass(frozen=True, repr=False)
+class GrantRecord(HexRepr):
     """One grant. The claims and the parent are named by their sequences; bounds are the effective ones.
 
     `stated_links` counts the grants from the root to this one where a state head says so.
@@ -58,8 +59,8 @@ class GrantRecord:
     stated_links: Optional[int] = None
 
 
-@dataclass(frozen=True)
-class Reason:
+@dataclass(frozen=True, repr=False)
+class Reason(HexRepr):
     """Why a verdict is not true: a code, the record at fault and where it ended."""
 
     code: str

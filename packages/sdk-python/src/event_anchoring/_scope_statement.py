@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ._bytes import INTEGER_MAX, sha256, utf8
+from ._hex_repr import HexRepr
 from ._strict_json import has_lone_surrogate
 from ._tags import tag
 from .errors import VerificationError
@@ -63,8 +64,8 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
-class Statement:
+@dataclass(frozen=True, repr=False)
+class Statement(HexRepr):
     """The salt is a secret until the statement is disclosed."""
 
     salt: bytes = field(repr=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
 from ._bytes import parse_decimal, sha256, utf8
+from ._hex_repr import HexRepr
 from ._tags import tag
 from ._trust_root_text import TrustRoot, TrustRootNode
 from .ed25519 import verify_signature
@@ -37,8 +38,8 @@ _ORIGIN = f"origin {_HASH} {_NUMBER} {_HASH}"
 _LAST = (f"state {_HASH}", f"group-ids {_HASH}", f"client-events {_HASH}")
 
 
-@dataclass(frozen=True)
-class StateOrigin:
+@dataclass(frozen=True, repr=False)
+class StateOrigin(HexRepr):
     """The tree of an origin as a state head gives it."""
 
     origin_fingerprint: bytes
@@ -46,8 +47,8 @@ class StateOrigin:
     root_hash: bytes
 
 
-@dataclass(frozen=True)
-class StateHead:
+@dataclass(frozen=True, repr=False)
+class StateHead(HexRepr):
     """What a quorum has signed of the state after one log entry: the fields that a verifier needs.
 
     Attributes:
@@ -156,8 +157,8 @@ def signers_of(note: SignedNote, head: StateHead, signed: TrustRoot) -> List[Tru
     return signers
 
 
-@dataclass(frozen=True)
-class PlacedLeaf:
+@dataclass(frozen=True, repr=False)
+class PlacedLeaf(HexRepr):
     """A key of the state tree with its value's hash, and how many halves lie between the root and it."""
 
     key: bytes

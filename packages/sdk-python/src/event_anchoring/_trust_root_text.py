@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, List, Sequence, Tuple, Union
 
 from ._bytes import hex_to_bytes, parse_decimal, sha256, utf8
+from ._hex_repr import HexRepr
 from .errors import VerificationError
 from .notes import Vkey, parse_vkey
 from .policy import PolicyGroup, TlogPolicy
@@ -31,8 +32,8 @@ NODE_MOVES: Dict[str, Tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class TrustRootOrigin:
+@dataclass(frozen=True, repr=False)
+class TrustRootOrigin(HexRepr):
     """One origin line. `status` is `active`, `closed` or `lost`."""
 
     origin_fingerprint: bytes
@@ -40,8 +41,8 @@ class TrustRootOrigin:
     log_vkey: Vkey
 
 
-@dataclass(frozen=True)
-class TrustRootNode:
+@dataclass(frozen=True, repr=False)
+class TrustRootNode(HexRepr):
     """One node line. `status` is `learner`, `active`, `retired` or `distrusted`."""
 
     node_id: str
@@ -68,8 +69,8 @@ class TrustRootWitness:
     url: str
 
 
-@dataclass(frozen=True)
-class TrustRoot:
+@dataclass(frozen=True, repr=False)
+class TrustRoot(HexRepr):
     """One version of a cluster's trust root, every rule of one document kept.
 
     Attributes:
@@ -103,6 +104,17 @@ class TrustRoot:
     witness_quorum: int
     root_thk: bytes
     text: str
+
+    @classmethod
+    def parse(cls, text: str) -> TrustRoot:
+        """Reads the text of one version and holds it against every rule of one document; signatures are not looked at.
+
+        Raises:
+            VerificationError: with the codes of docs/PROTOCOL.md, "Trust root", in their order.
+        """
+        from .trust_root import parse_trust_root
+
+        return parse_trust_root(text)
 
     def origin(self, origin_fingerprint: bytes) -> Union[TrustRootOrigin, None]:
         """The line of an origin, if this version lists it."""

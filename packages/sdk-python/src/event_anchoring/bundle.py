@@ -8,7 +8,7 @@ from typing import Optional, Sequence, Tuple, Union
 
 from ._bundle_checks import Progress, make_checks
 from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness, Standing
-from ._bundle_text import Bundle, parse_bundle, read_bundle_json
+from ._bundle_text import Bundle, read_bundle, read_bundle_json
 from ._inputs import Bytes32, bytes32
 from .errors import InvalidInput, VerificationError
 from .scope import Scope
@@ -43,7 +43,7 @@ def inspect_bundle(
             raise InvalidInput("highest_seen", "expected a version and its RootTHK")
         seen = (highest_seen[0], bytes32("highest_seen", highest_seen[1]))
     progress = Progress(
-        bundle=bundle if isinstance(bundle, Bundle) else parse_bundle(bundle),
+        bundle=bundle if isinstance(bundle, Bundle) else read_bundle(bundle),
         trust_root=trust_root if isinstance(trust_root, TrustRootChain) else bytes32("trust_root", trust_root),
         highest_seen=seen,
         anchor_id=None if anchor_id is None else bytes32("anchor_id", anchor_id),
@@ -141,7 +141,6 @@ __all__ = [
     "Completeness",
     "Standing",
     "inspect_bundle",
-    "parse_bundle",
     "verify_bundle",
 ]
 
@@ -155,7 +154,7 @@ def add_scopes(bundle: Union[str, bytes], scopes: Sequence[Scope]) -> str:
         VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`, if
             it is not a bundle.
     """
-    parse_bundle(bundle)
+    read_bundle(bundle)
     members = read_bundle_json(bundle)
     added = {scope.scope_hash.hex(): scope.to_json() for scope in scopes}
     held = members.get("scopes") or []

@@ -136,3 +136,8 @@ class Ed25519Verifier:
 
 #: The verifier that everything in this package uses.
 verify_signature = Ed25519Verifier()
+
+
+def check_canaries() -> None:
+    """Shows the canaries to it, which it does by itself before its first verdict. Raises CanaryFailed."""
+    verify_signature.check_canaries()

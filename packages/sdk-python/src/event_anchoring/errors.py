@@ -9,6 +9,13 @@ Match on the class or on `code`, which is stable; messages are for people and ma
     ├── TimedOut                a read was not answered in time
     ├── OutcomeUnknown          a write was sent and may have been recorded: ask again, the same `client_event_id`
     ├── UnexpectedAnswer        an answer that is not of the API
+    ├── RecorderError           a recorder could not take, or not yet anchor, what it was given
+    │   ├── FolderInUse         another process records in this folder: `pid`
+    │   ├── SpoolCorrupt        a file of the folder is not what was written: `file`, `offset`
+    │   ├── SpoolFull           events have to be anchored before it takes more
+    │   ├── SpoolWriteFailed    the disk is full, say: nothing was recorded
+    │   ├── NotFlushed          the time was up: `left` events are in the spool, and are sent later
+    │   └── EventRefused        the service refuses an event for good: it is in the folder `refused`
     ├── ApiProblem              the service refused (RFC 9457): `status`, `code`, `errors`
     │   ├── Unauthorized        401
     │   ├── Forbidden           403
@@ -25,6 +32,7 @@ Match on the class or on `code`, which is stable; messages are for people and ma
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Mapping, Optional, Tuple
 
 from ._steps import Step
@@ -121,6 +129,78 @@ class UnexpectedAnswer(AnchoringError):
 
     def __init__(self, message: str, *, request_id: Optional[str] = None) -> None:
         super().__init__("answer_malformed", message, request_id=request_id)
+
+
+class RecorderError(AnchoringError):
+    """What a recorder raises of its own."""
+
+
+class FolderInUse(RecorderError):
+    """Another recorder has the folder. One process records in a folder at a time.
+
+    Attributes:
+        pid: the number of its process.
+    """
+
+    def __init__(self, folder: Path, pid: int) -> None:
+        super().__init__(
+            "folder_in_use", f"{folder}: process {pid} records in it; give each process a folder of its own"
+        )
+        self.pid = pid
+
+
+class SpoolCorrupt(RecorderError):
+    """A file of the spool was altered, or its disk has lost something. Nothing of it is sent, and nothing is deleted.
+
+    Attributes:
+        file: its path.
+        offset: where the frame begins that is spoiled.
+    """
+
+    def __init__(self, file: Path, offset: int, message: str) -> None:
+        super().__init__("spool_corrupt", f"{file}, offset {offset}: {message}")
+        self.file = file
+        self.offset = offset
+
+
+class SpoolFull(RecorderError):
+    """As much as `spool_bytes_max` allows waits to be anchored. Nothing was recorded."""
+
+    def __init__(self, bytes_max: int) -> None:
+        super().__init__("spool_full", f"{bytes_max} bytes wait to be anchored: wait for room(), or record less")
+
+
+class SpoolWriteFailed(RecorderError):
+    """The event could not be written to the spool: the disk is full, say. Nothing was recorded."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("spool_write_failed", message)
+
+
+class NotFlushed(RecorderError):
+    """The time was up. What is left stays in the spool; it is sent later, or after the next start.
+
+    Attributes:
+        left: how many events are not anchored yet.
+    """
+
+    def __init__(self, left: int) -> None:
+        super().__init__("not_flushed", f"{left} events are not anchored yet; they stay in the spool")
+        self.left = left
+
+
+class EventRefused(RecorderError):
+    """The service refuses an event for good. It is in the folder `refused`.
+
+    Attributes:
+        client_event_id: of the event.
+        status: the HTTP status that it would have got alone.
+    """
+
+    def __init__(self, code: str, detail: str, client_event_id: str, status: int) -> None:
+        super().__init__(code, f"event {client_event_id} is refused: {detail}")
+        self.client_event_id = client_event_id
+        self.status = status
 
 
 class ApiProblem(AnchoringError):

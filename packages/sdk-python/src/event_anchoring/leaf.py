@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, Tuple, Union
 
 from ._bytes import ZERO_32, read_u64, u32, u64
+from ._hex_repr import HexRepr
 from ._tags import tag
 from .errors import VerificationError
 from .merkle import leaf_hash
@@ -26,8 +27,8 @@ _TAG = tag("leaf")
 _ZERO_64 = bytes(64)
 
 
-@dataclass(frozen=True)
-class LeafHeader:
+@dataclass(frozen=True, repr=False)
+class LeafHeader(HexRepr):
     """What every leaf begins with.
 
     Attributes:
@@ -45,7 +46,7 @@ class LeafHeader:
     accepted_ms: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GenesisLeaf(LeafHeader):
     """Kind 0: leaf 0 of every origin."""
 
@@ -53,8 +54,8 @@ class GenesisLeaf(LeafHeader):
     root_thk: bytes
 
 
-@dataclass(frozen=True)
-class SemanticHashes:
+@dataclass(frozen=True, repr=False)
+class SemanticHashes(HexRepr):
     """The six references of an event, 32 bytes each; zeros: none."""
 
     iris_ref: bytes = ZERO_32
@@ -70,7 +71,7 @@ class SemanticHashes:
         return first + self.bond_ref + self.yield_ref + self.event_data_hash
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EventLeaf(LeafHeader):
     """Kind 1: an unsigned event."""
 
@@ -79,7 +80,7 @@ class EventLeaf(LeafHeader):
     client_event_commit: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SignedEventLeaf(EventLeaf):
     """Kind 6: an event signed by its actor."""
 
@@ -87,7 +88,7 @@ class SignedEventLeaf(EventLeaf):
     actor_signature: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClaimLeaf(LeafHeader):
     """Kind 2. Times are Unix milliseconds, 0: none."""
 
@@ -102,7 +103,7 @@ class ClaimLeaf(LeafHeader):
     issuer_signature: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GrantLeaf(LeafHeader):
     """Kind 3. Times are Unix milliseconds, 0: none; `parent_grant_ref` is zeros for a root grant."""
 
@@ -120,7 +121,7 @@ class GrantLeaf(LeafHeader):
     witness_signature: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RevocationLeaf(LeafHeader):
     """Kind 4. `reason` and `authority` are places in REVOCATION_REASONS and REVOCATION_AUTHORITIES."""
 
@@ -133,7 +134,7 @@ class RevocationLeaf(LeafHeader):
     signature: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrustRootLeaf(LeafHeader):
     """Kind 5: from here on this version of the trust root judges."""
 

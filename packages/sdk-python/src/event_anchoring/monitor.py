@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Dict, Mapping, Optional, Protocol, Sequence, Union
 
 from ._bytes import INTEGER_MAX, hex_to_bytes
+from ._hex_repr import HexRepr
 from ._inputs import Bytes32, bytes32
 from .errors import AnchoringError, ApiProblem, InvalidInput, Rollback, SplitView, VerificationError
 from .merkle import is_consistent
 from .models import Latest
-from .receipt import CheckpointVerification, read_noted_checkpoint, verify_checkpoint
+from .receipt import VerifiedCheckpoint, read_noted_checkpoint, verify_checkpoint
 from .trust_root import TrustRootChain, check_not_older
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 _FORMAT = "event-anchoring/monitor/1"
 
 
-@dataclass(frozen=True)
-class Head:
+@dataclass(frozen=True, repr=False)
+class Head(HexRepr):
     """The last head that was accepted of an origin. `checkpoint` is its signed note: evidence, if another comes up."""
 
     tree_size: int
@@ -37,24 +38,24 @@ class Head:
     checkpoint: str
 
 
-@dataclass(frozen=True)
-class SeenTrustRoot:
+@dataclass(frozen=True, repr=False)
+class SeenTrustRoot(HexRepr):
     """The highest version that was seen."""
 
     version: int
     root_thk: bytes
 
 
-@dataclass(frozen=True)
-class MonitorState:
+@dataclass(frozen=True, repr=False)
+class MonitorState(HexRepr):
     """All that a monitor remembers: the signed note of the last head by origin fingerprint, and the trust root."""
 
     checkpoints: Mapping[bytes, str]
     trust_root: Optional[SeenTrustRoot] = None
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(HexRepr):
     """What a Rollback or a SplitView is about: the note that was kept, and the one shown now; None: none is shown."""
 
     origin_fingerprint: bytes
@@ -73,7 +74,7 @@ class MonitorStore(Protocol):
         """Keeps it, whole or not at all."""
 
 
-class MemoryStore:
+class MemoryMonitorStore:
     """Forgets with the process."""
 
     def __init__(self) -> None:
@@ -88,7 +89,7 @@ class MemoryStore:
         self._state = state
 
 
-class FileStore:
+class FileMonitorStore:
     """One small JSON file, replaced atomically and readable by its owner alone."""
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
@@ -157,7 +158,7 @@ class Monitor:
     Args:
         trust_root: a verified chain; `extend_trust_root` it, and make a new monitor over the same store, when the
             cluster has a newer version.
-        store: where heads are kept; default: MemoryStore.
+        store: where heads are kept; default: MemoryMonitorStore.
 
     Raises:
         Rollback: the chain given is older than the one remembered, code `rollback`.
@@ -168,7 +169,7 @@ class Monitor:
         if not isinstance(trust_root, TrustRootChain):
             raise InvalidInput("trust_root", "expected what verify_trust_root returned")
         self._trust_root = trust_root
-        self._store: MonitorStore = MemoryStore() if store is None else store
+        self._store: MonitorStore = MemoryMonitorStore() if store is None else store
         loaded = self._store.load()
         kept = {} if loaded is None else loaded.checkpoints
         self._heads: Dict[bytes, Head] = {origin: _head_of(note) for origin, note in kept.items()}
@@ -180,7 +181,7 @@ class Monitor:
         """The last head that was accepted of an origin; None: none yet."""
         return self._heads.get(bytes32("origin_fingerprint", origin_fingerprint))
 
-    def accept(self, checkpoint: str, proof: Sequence[bytes] = ()) -> CheckpointVerification:
+    def accept(self, checkpoint: str, proof: Sequence[bytes] = ()) -> VerifiedCheckpoint:
         """Verifies a signed checkpoint, holds it against the head that is remembered, and remembers it.
 
         Args:
@@ -194,7 +195,7 @@ class Monitor:
         """
         return self._accept(verify_checkpoint(checkpoint, self._trust_root), checkpoint, proof)
 
-    def _accept(self, verified: CheckpointVerification, note: str, proof: Sequence[bytes]) -> CheckpointVerification:
+    def _accept(self, verified: VerifiedCheckpoint, note: str, proof: Sequence[bytes]) -> VerifiedCheckpoint:
         found, origin = verified.checkpoint, verified.origin_fingerprint
         old, new = self._heads.get(origin), Head(found.tree_size, found.root_hash, note)
         if old is not None:
@@ -209,7 +210,7 @@ class Monitor:
         notes = {origin: head.checkpoint for origin, head in self._heads.items()}
         self._store.save(MonitorState(notes, SeenTrustRoot(newest.version, newest.root_thk)))
 
-    def check(self, client: Client, origin_fingerprint: Optional[Bytes32] = None) -> CheckpointVerification:
+    def update(self, client: Client, origin_fingerprint: Optional[Bytes32] = None) -> VerifiedCheckpoint:
         """Asks for the latest head of an origin and accepts it; None: of the node that answers. Raises as accept."""
         given = client.healthz().origin_fingerprint if origin_fingerprint is None else origin_fingerprint
         origin = bytes32("origin_fingerprint", given)
@@ -219,10 +220,10 @@ class Monitor:
             raise self._refused(origin, problem) from problem
         return self._accept_latest(origin, latest)
 
-    async def check_async(
+    async def update_async(
         self, client: AsyncClient, origin_fingerprint: Optional[Bytes32] = None
-    ) -> CheckpointVerification:
-        """As check, with an AsyncClient."""
+    ) -> VerifiedCheckpoint:
+        """As update, with an AsyncClient."""
         given = (await client.healthz()).origin_fingerprint if origin_fingerprint is None else origin_fingerprint
         origin = bytes32("origin_fingerprint", given)
         try:
@@ -243,7 +244,7 @@ class Monitor:
         message = f"origin {origin.hex()} had {head.tree_size} leaves, and the service knows less of it"
         return Rollback("rollback", message, result=Evidence(origin, head.checkpoint, None))
 
-    def _accept_latest(self, origin: bytes, latest: Latest) -> CheckpointVerification:
+    def _accept_latest(self, origin: bytes, latest: Latest) -> VerifiedCheckpoint:
         # What was asked for is looked at before anything is remembered.
         verified = verify_checkpoint(latest.checkpoint, self._trust_root)
         if verified.origin_fingerprint != origin:
@@ -268,9 +269,9 @@ def check_continues(old: Head, new: Head, proof: Sequence[bytes], origin: str, e
 
 __all__ = [
     "Evidence",
-    "FileStore",
+    "FileMonitorStore",
     "Head",
-    "MemoryStore",
+    "MemoryMonitorStore",
     "Monitor",
     "MonitorState",
     "MonitorStore",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 from ._bytes import base64_to_bytes, bytes_to_base64, hex_to_bytes, parse_decimal, read_u64, sha256, u32, u64, utf8
+from ._hex_repr import HexRepr
 from .ed25519 import verify_signature
 from .errors import VerificationError
 
@@ -64,8 +65,8 @@ def checkpoint_origin(cluster_name: str, origin_fingerprint: bytes) -> str:
     return f"{cluster_name}/origin/{origin_fingerprint.hex()}"
 
 
-@dataclass(frozen=True)
-class Vkey:
+@dataclass(frozen=True, repr=False)
+class Vkey(HexRepr):
     """A named verification key. `key_id` is its four bytes as an unsigned integer."""
 
     name: str
@@ -77,8 +78,8 @@ class Vkey:
         return f"{self.name}+{self.key_id:08x}+{bytes_to_base64(bytes([self.type]) + self.public_key)}"
 
 
-@dataclass(frozen=True)
-class SignatureLine:
+@dataclass(frozen=True, repr=False)
+class SignatureLine(HexRepr):
     """One signature line. `signature` is what follows the key id."""
 
     name: str
@@ -171,8 +172,8 @@ def parse_note(note: str) -> SignedNote:
     return SignedNote(note[: split + 1], tuple(_parse_signature_line(line) for line in lines))
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+@dataclass(frozen=True, repr=False)
+class Checkpoint(HexRepr):
     """Origin line, size and root of one tree. `origin` is the checkpoint's first line, not a URL."""
 
     origin: str

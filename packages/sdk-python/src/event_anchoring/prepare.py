@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Union
 
 from . import _inputs as inputs
 from ._bytes import ZERO_32, sha256
+from ._hex_repr import HexRepr
 from ._inputs import Bytes32, Bytes64
 from .errors import InvalidInput
 from .leaf import REVOCATION_REASONS, SemanticHashes
@@ -29,8 +30,8 @@ from .signing import checked_signature
 SemanticAnchorInput = Union[Mapping[str, Optional[Bytes32]], SemanticHashes]
 
 
-@dataclass(frozen=True)
-class Payload:
+@dataclass(frozen=True, repr=False)
+class Payload(HexRepr):
     """Exactly the bytes that one party signs, with Ed25519 and no hashing before it.
 
     Attributes:
@@ -64,8 +65,8 @@ def _without_zeros(fields: Mapping[str, object], optional: Tuple[str, ...]) -> D
     return {name: each for name, each in fields.items() if name not in optional or each not in (0, ZERO_32)}
 
 
-@dataclass(frozen=True)
-class PreparedClaimAnchor:
+@dataclass(frozen=True, repr=False)
+class PreparedClaimAnchor(HexRepr):
     """A claim that is not signed yet. The subject signs first, the issuer signs that signature as well."""
 
     signing_order: ClassVar[Tuple[str, ...]] = ("subject", "issuer")
@@ -104,8 +105,8 @@ class PreparedClaimAnchor:
         return _body(fields, {"subject_signature": first, "issuer_signature": second})
 
 
-@dataclass(frozen=True)
-class PreparedGrantAnchor:
+@dataclass(frozen=True, repr=False)
+class PreparedGrantAnchor(HexRepr):
     """A grant that is not signed yet. The grantor signs first, the witness signs that signature as well."""
 
     signing_order: ClassVar[Tuple[str, ...]] = ("grantor", "witness")
@@ -147,8 +148,8 @@ class PreparedGrantAnchor:
         return _body(fields, {"grantor_signature": first, "witness_signature": second})
 
 
-@dataclass(frozen=True)
-class PreparedEventAnchor:
+@dataclass(frozen=True, repr=False)
+class PreparedEventAnchor(HexRepr):
     """An event, to be signed by its actor or to be sent as it is."""
 
     signing_order: ClassVar[Tuple[str, ...]] = ("actor",)
@@ -192,8 +193,8 @@ class PreparedEventAnchor:
         return _body(body, {"actor_public_key": self.actor_public_key, "actor_signature": good})
 
 
-@dataclass(frozen=True)
-class PreparedRevocation:
+@dataclass(frozen=True, repr=False)
+class PreparedRevocation(HexRepr):
     """A revocation of a claim or a grant: a party of it signs it, or the client that recorded it sends it as it is.
 
     `reason` is the number of the reason, `target_origin_fingerprint` the origin of what is revoked.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from ._bytes import INTEGER_MAX, base64_to_bytes, bytes_to_base64, hex_to_bytes, parse_decimal
+from ._hex_repr import HexRepr
 from .errors import VerificationError
 from .notes import is_too_long, parse_checkpoint, parse_note
 
@@ -15,8 +16,8 @@ _HEADER = "c2sp.org/tlog-proof@v1"
 PATH_LENGTH_MAX = 53
 
 
-@dataclass(frozen=True)
-class Receipt:
+@dataclass(frozen=True, repr=False)
+class Receipt(HexRepr):
     """All that proves one anchor, given a trust root. Reading one verifies nothing.
 
     Attributes:
@@ -37,7 +38,18 @@ class Receipt:
     anchor_id: Optional[bytes] = None
     trust_root_version: Optional[int] = None
 
-    def text(self) -> str:
+    @classmethod
+    def parse(cls, receipt: ReceiptInput) -> Receipt:
+        """A receipt in any of its forms: tlog-proof text, JSON text, bytes of either, parsed JSON, or read already.
+
+        It may be an attacker's, and nothing is verified.
+
+        Raises:
+            VerificationError: `proof_…`.
+        """
+        return read_receipt(receipt)
+
+    def to_proof_text(self) -> str:
         """C2SP tlog-proof, the canonical form: what belongs into a file `*.tlog-proof`."""
         lines = [_HEADER, f"extra {bytes_to_base64(self.leaf)}", f"index {self.index}"]
         lines += [bytes_to_base64(each) for each in self.inclusion]
@@ -130,7 +142,7 @@ ReceiptInput = Union[Receipt, str, bytes, Mapping[str, object]]
 
 
 def read_receipt(receipt: ReceiptInput) -> Receipt:
-    """A receipt in any of its forms: tlog-proof text, JSON text, bytes of either, parsed JSON, or read already."""
+    """What Receipt.parse does."""
     if isinstance(receipt, Receipt):
         return receipt
     if isinstance(receipt, bytes):

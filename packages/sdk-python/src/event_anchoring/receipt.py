@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List, NoReturn, Optional, Sequence, Tuple, Union
 
+from ._hex_repr import HexRepr
 from ._inputs import bytes32
 from ._receipt_result import RECEIPT_STEPS, ReceiptFailure, ReceiptReport, VerifiedReceipt
 from ._steps import Step
@@ -146,8 +147,8 @@ def _without_distrusted(newest: TrustRoot, verified: Sequence[VerifiedLine]) -> 
     return [line for line in verified if line.vkey.name not in names and line.vkey.public_key not in public_keys]
 
 
-@dataclass(frozen=True)
-class Renewal:
+@dataclass(frozen=True, repr=False)
+class Renewal(HexRepr):
     """A later checkpoint of the same origin, and the proof that the receipt's tree is the beginning of its tree."""
 
     checkpoint: str
@@ -225,8 +226,8 @@ def _check_origin(chain: TrustRootChain, fingerprint: bytes, checkpoint: Checkpo
     return origin
 
 
-@dataclass(frozen=True)
-class _Expectation:
+@dataclass(frozen=True, repr=False)
+class _Expectation(HexRepr):
     event_hash: Optional[bytes]
     payload: Optional[bytes]
     anchor_id: Optional[bytes]
@@ -409,8 +410,8 @@ def verify_receipt(
     )
 
 
-@dataclass(frozen=True)
-class CheckpointVerification:
+@dataclass(frozen=True, repr=False)
+class VerifiedCheckpoint(HexRepr):
     """A checkpoint that a quorum has cosigned.
 
     Attributes:
@@ -434,7 +435,7 @@ class CheckpointVerification:
     witnessed: bool
 
 
-def verify_checkpoint(note: str, trust_root: TrustRootChain) -> CheckpointVerification:
+def verify_checkpoint(note: str, trust_root: TrustRootChain) -> VerifiedCheckpoint:
     """Verifies a signed checkpoint as a receipt's is: origin, log line, quorum, trust root.
 
     Raises:
@@ -452,7 +453,7 @@ def verify_checkpoint(note: str, trust_root: TrustRootChain) -> CheckpointVerifi
     judged = _judged(checkpoint, origin, signed, trust_root)
     _check_quorum(trust_root, judged)
     superseded = _superseded(trust_root, judged, None)
-    return CheckpointVerification(
+    return VerifiedCheckpoint(
         checkpoint,
         origin.origin_fingerprint,
         origin.status,
@@ -468,21 +469,21 @@ def verify_consistency(old: Checkpoint, new: Checkpoint, proof: Sequence[bytes])
     """Verifies that one tree is the beginning of another of the same origin.
 
     Raises:
-        VerificationError: `origin_differs` or `inconsistent`.
+        VerificationError: `origin_differs` or `consistency_wrong`.
     """
     if old.origin != new.origin:
         _refuse("origin_differs", "the checkpoints are of different origins")
     if not is_consistent(old.tree_size, old.root_hash, new.tree_size, new.root_hash, proof):
-        _refuse("inconsistent", f"the tree of {old.tree_size} is not shown to begin that of {new.tree_size}")
+        _refuse("consistency_wrong", f"the tree of {old.tree_size} is not shown to begin that of {new.tree_size}")
 
 
 __all__ = [
     "RECEIPT_STEPS",
-    "CheckpointVerification",
     "ReceiptFailure",
     "ReceiptReport",
     "Renewal",
     "Step",
+    "VerifiedCheckpoint",
     "VerifiedReceipt",
     "WitnessSignature",
     "inspect_receipt",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, Iterable, List, Mapping, Sequence, Tuple, Union
 
 from ._bytes import hex_to_bytes, sha256, u32, utf8
+from ._hex_repr import HexRepr
 from ._inputs import Bytes32, bytes32
 from ._scope_statement import SALT_BYTES, Statement, refuse, to_statement
 from ._strict_json import read_strict_json
@@ -24,8 +25,8 @@ STATEMENTS_MAX = 1_024
 _MEMBERS = ("format", "scope_hash", "statements", "withheld")
 
 
-@dataclass(frozen=True)
-class StatedScope:
+@dataclass(frozen=True, repr=False)
+class StatedScope(HexRepr):
     """A document as it was read: nothing is verified."""
 
     scope_hash: bytes
@@ -117,7 +118,7 @@ def _check_salts(statements: Sequence[Statement]) -> None:
 class Scope:
     """What a grant allows: all statements, or those that are disclosed and the digests of the others.
 
-    `Scope.make` and `Scope.read` give one, whose parts make the hash that it states. Only `verify`, or a bundle, says
+    `Scope.make` and `Scope.parse` give one, whose parts make the hash that it states. Only `verify`, or a bundle, says
     that this is the scope of a grant. It holds salts, so it is not printed: who has one can guess at its statement.
     """
 
@@ -151,12 +152,12 @@ class Scope:
             salted.append(to_statement(salt, name, value))
         salted.sort(key=lambda statement: statement.name)
         scope = cls(salted, ())
-        if len(utf8(scope.text())) > BYTES_MAX:
+        if len(utf8(scope.to_text())) > BYTES_MAX:
             refuse("scope_too_large", f"over {BYTES_MAX} bytes")
         return scope
 
     @classmethod
-    def read(cls, source: Union[str, bytes]) -> Scope:
+    def parse(cls, source: Union[str, bytes]) -> Scope:
         """Reads a document, which may be an attacker's.
 
         Raises:
@@ -228,7 +229,7 @@ class Scope:
             "withheld": [digest.hex() for digest in self._withheld],
         }
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """The document as a file: one line of JSON. Without anything withheld, keep it where only its owner reads."""
         return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n"
 

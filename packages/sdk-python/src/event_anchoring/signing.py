@@ -31,13 +31,8 @@ class Signer(Protocol):
         ...
 
 
-class CallbackSigner:
-    """A signer made of a public key and a function.
-
-    Args:
-        public_key: 32 bytes or 64 hex digits.
-        sign: gets the bytes to sign and returns the signature; a coroutine function for AsyncClient, if you like.
-    """
+class _CallbackSigner:
+    """What signer_of returns."""
 
     __slots__ = ("_public_key", "_sign")
 
@@ -55,12 +50,22 @@ class CallbackSigner:
         return self._sign(payload)
 
 
+def signer_of(public_key: Union[bytes, str], sign: Callable[[bytes], SignatureOrAwaitable]) -> Signer:
+    """A signer made of a public key and a function.
+
+    Args:
+        public_key: 32 bytes or 64 hex digits.
+        sign: gets the bytes to sign and returns the signature; a coroutine function for AsyncClient, if you like.
+    """
+    return _CallbackSigner(public_key, sign)
+
+
 class LocalKey:
     """An Ed25519 key in this process's memory.
 
-    It is never printed, pickled or copied. `close`, or leaving its `with` block, overwrites the seed where it is kept;
-    copies that the interpreter or OpenSSL made while signing are theirs and not reached. Prefer an HSM for keys that
-    matter for long.
+    It is never printed, pickled or copied. `destroy`, or leaving its `with` block, overwrites the seed where it is
+    kept; copies that the interpreter or OpenSSL made while signing are theirs and not reached. Prefer an HSM for keys
+    that matter for long.
 
     Args:
         seed: 32 bytes, or 64 hex digits. Hand in a bytearray to wipe your own copy afterwards; a text cannot be wiped.
@@ -86,20 +91,20 @@ class LocalKey:
         return self._public_key
 
     def sign(self, payload: bytes) -> bytes:
-        """64 bytes. Raises SigningFailed once the key is closed."""
+        """64 bytes. Raises SigningFailed once the key is destroyed."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         if not self._seed:
-            raise SigningFailed("the key is closed")
+            raise SigningFailed("the key was destroyed")
         return Ed25519PrivateKey.from_private_bytes(self._seed).sign(payload)
 
-    def seed_hex(self) -> str:
-        """The secret itself, to be stored where only its owner reads. Raises SigningFailed once the key is closed."""
+    def export_seed(self) -> bytes:
+        """The 32 secret bytes, to be stored where only their owner reads. Raises SigningFailed once it is destroyed."""
         if not self._seed:
-            raise SigningFailed("the key is closed")
-        return self._seed.hex()
+            raise SigningFailed("the key was destroyed")
+        return bytes(self._seed)
 
-    def close(self) -> None:
+    def destroy(self) -> None:
         """Overwrites the seed. The key signs nothing more."""
         for place in range(len(self._seed)):
             self._seed[place] = 0
@@ -114,11 +119,11 @@ class LocalKey:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self.close()
+        self.destroy()
 
     def __del__(self) -> None:
         if hasattr(self, "_seed"):
-            self.close()
+            self.destroy()
 
     def __repr__(self) -> str:
         return f"<LocalKey {self._public_key.hex()}>"

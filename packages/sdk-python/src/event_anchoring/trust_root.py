@@ -171,11 +171,7 @@ def _check_first_cosigner(root: TrustRoot, node: TrustRootNode) -> None:
 
 
 def parse_trust_root(text: str) -> TrustRoot:
-    """Reads the text of one version and holds it against every rule of one document; signatures are not looked at.
-
-    Raises:
-        VerificationError: with the codes of docs/PROTOCOL.md, "Trust root", in their order.
-    """
+    """What TrustRoot.parse does."""
     refuse_unless(not is_too_long(text), "too_large", "the text is too long")
     refuse_unless(text.endswith("\n"), "malformed", "the text ends with a newline")
     try:

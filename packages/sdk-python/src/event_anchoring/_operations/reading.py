@@ -103,7 +103,7 @@ def consistency(
     is_asked = old.tree_size == from_size and to_size in (None, new.tree_size)
     roots = bytes.fromhex(old.root_hash), bytes.fromhex(new.root_hash)
     if not is_asked or not is_consistent(old.tree_size, roots[0], new.tree_size, roots[1], found.proof):
-        raise VerificationError("inconsistent", "the proof does not lead from the one tree to the other")
+        raise VerificationError("consistency_wrong", "the proof does not lead from the one tree to the other")
     return found
 
 

@@ -28,7 +28,7 @@ class AsyncReadingCalls(AsyncClientBase):
         return await self._run(reading.get_anchor(self._session, anchor_id, wait))
 
     async def get_receipt(self, anchor_id: Bytes32, *, wait: Optional[Wait] = None) -> Receipt:
-        """A receipt under the newest certificate; `receipt.text()` is what belongs into a file `*.tlog-proof`.
+        """A receipt under the newest certificate; `receipt.to_proof_text()` is what belongs into a file `*.tlog-proof`.
 
         Args:
             anchor_id: of what it is a receipt.

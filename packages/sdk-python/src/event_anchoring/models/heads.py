@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional, Tuple
 
+from .._hex_repr import HexRepr
 from ..proof import Receipt
 from .anchors import Anchor
 from .hexes import Hex32
@@ -27,8 +28,8 @@ class Quorum:
     cosigners: Tuple[Cosigner, ...]
 
 
-@dataclass(frozen=True)
-class ConsistencyFrom:
+@dataclass(frozen=True, repr=False)
+class ConsistencyFrom(HexRepr):
     """That the tree of `from_size` leaves is the beginning of this one; hashes of 32 bytes."""
 
     from_size: int
@@ -61,8 +62,8 @@ class TreeHead:
     checkpoint: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class Consistency:
+@dataclass(frozen=True, repr=False)
+class Consistency(HexRepr):
     """Proof that one tree (`old`, on the wire `from`) is the beginning of another (`new`, on the wire `to`)."""
 
     origin_fingerprint: Hex32

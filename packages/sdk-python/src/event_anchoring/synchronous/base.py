@@ -123,6 +123,11 @@ class ClientBase:
                 stream.close()
 
     @property
+    def held_trust_root(self) -> Optional[TrustRootChain]:
+        """The trust root that receipts are verified with, as far as it was followed; None: made without one."""
+        return self._session.trust_root
+
+    @property
     def origin_fingerprint(self) -> Optional[str]:
         """Where this client writes, in hex; None as long as it has not asked."""
         origin = self._session.origin_fingerprint

@@ -6,6 +6,7 @@ from typing import Iterator, Optional, Sequence
 
 from .. import models
 from .._inputs import Bytes32, Bytes64
+from .._many import ManyEvents, OnProgress, ask_many_now
 from .._operations import events as event_operations
 from .._operations.records import Target
 from .._options import AUTO, ClientEventId, EventInput, Wait
@@ -77,6 +78,45 @@ class EventCalls(ClientBase):
             self._session, events, atomic=atomic, shared_receipts=shared_receipts, target=target
         )
         return self._run(created)
+
+    def create_many(
+        self,
+        events: ManyEvents,
+        *,
+        concurrency: int = 4,
+        on_progress: OnProgress = None,
+        origin_fingerprint: Optional[Bytes32] = None,
+        wait: Optional[Wait] = None,
+    ) -> Iterator[models.BatchItem]:
+        """Records any number of events, in batches, and yields one result for each, in their order.
+
+        Nothing is kept on the disk meanwhile: a Recorder does that. Items cannot refer to one another.
+
+        Args:
+            events: they are taken as they are sent.
+            concurrency: batches under way at once.
+            on_progress: is called with the number of results so far, after each batch.
+            origin_fingerprint: instead of the client's.
+            wait: how long each batch may take.
+
+        Raises:
+            OutcomeUnknown: `client_event_ids` are those that may be recorded, and of which no result was given. Ask
+                again with them.
+        """
+        done = 0
+        batches = ask_many_now(
+            lambda batch: self.create_event_anchors(
+                batch, shared_receipts=True, origin_fingerprint=origin_fingerprint, wait=wait
+            ),
+            events,
+            concurrency,
+        )
+        for batch in batches:
+            for result in batch.results:
+                yield result
+            done += len(batch.results)
+            if on_progress is not None:
+                on_progress(done)
 
     def erase_client_event_id(self, anchor_id: Bytes32) -> models.Erased:
         """Erases the clear text of an event's `client_event_id`. Needs the scope `admin`; the anchor stays."""

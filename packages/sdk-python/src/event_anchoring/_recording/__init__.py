@@ -1,0 +1,1 @@
+"""What a recorder is made of."""

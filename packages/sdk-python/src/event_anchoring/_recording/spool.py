@@ -1,0 +1,208 @@
+"""The spool: files to which events are appended before they are sent, and which go when all in them is kept.
+
+docs/recorder.md, "Spool". Nothing here takes a lock: the recording does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Deque, List, Optional
+
+from ..errors import SpoolCorrupt, SpoolFull, SpoolWriteFailed
+from .frames import SpooledEvent, read_frames
+
+#: A file that is larger gets no more events.
+SEGMENT_BYTES_MAX = 8 * 1024 * 1024
+#: Bytes that are read to be sent at once, but for one event that is larger.
+TAKEN_BYTES_MAX = 16 * 1024 * 1024
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_NAME = re.compile(r"([0-9]{16})\.spool")
+
+
+@dataclass
+class Segment:
+    """One file of the spool.
+
+    Attributes:
+        size: bytes of whole frames in it.
+        waiting: events in it that are not kept yet.
+    """
+
+    path: Path
+    size: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An event that was read from the spool, to be sent."""
+
+    event: SpooledEvent
+    segment: Segment = field(repr=False)
+    number: int
+
+
+class Spool:
+    """The files of one folder, oldest first. Events are numbered from 1 in the order in which they lie there.
+
+    Attributes:
+        bytes: of all files.
+        appended: the number of the newest event.
+        taken: the number of the newest event that `take` has given.
+    """
+
+    def __init__(self, folder: Path, bytes_max: int) -> None:
+        """Finds what an earlier run has left. Raises SpoolCorrupt, and has changed nothing then."""
+        self._folder = folder
+        self._bytes_max = bytes_max
+        self._unread: Deque[Segment] = deque()
+        self._read_to = 0  # offset in the first of the unread
+        self._active: Optional[Segment] = None
+        self._fd = -1
+        self._unsynced: List[int] = []  # descriptors of files that are full
+        self._next = 1
+        self.bytes = 0
+        self.appended = 0
+        self.taken = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        found = sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+        for segment in [self._read(path) for path in found]:
+            self._recover(segment)
+
+    def _read(self, path: Path) -> Segment:
+        ends = [end for _, end in read_frames(path.read_bytes(), path)]
+        return Segment(path, ends[-1] if ends else 0, len(ends))
+
+    def _recover(self, segment: Segment) -> None:
+        self._next = int(segment.path.stem) + 1
+        if segment.waiting == 0:
+            segment.path.unlink()
+            return
+        os.truncate(segment.path, segment.size)
+        self._unread.append(segment)
+        self.bytes += segment.size
+        self.appended += segment.waiting
+
+    def has_room(self, length: int) -> bool:
+        """Whether a frame of this length may be appended."""
+        return self.bytes + length <= self._bytes_max
+
+    def append(self, frame: bytes) -> None:
+        """Appends an event: when this returns, the end of this process does not lose it.
+
+        Raises:
+            SpoolFull: others have to be anchored first.
+            SpoolWriteFailed: the system refused it.
+        """
+        if not self.has_room(len(frame)):
+            raise SpoolFull(self._bytes_max)
+        try:
+            segment = self._active
+            if segment is None or segment.size >= SEGMENT_BYTES_MAX:
+                segment = self._roll()
+        except OSError as error:
+            raise SpoolWriteFailed(f"a file of the spool cannot be made: {error}") from error
+        try:
+            written = os.write(self._fd, frame)
+            fault: Optional[OSError] = None
+        except OSError as error:
+            written, fault = 0, error
+        if written < len(frame):
+            # What is there of it is taken back, so that the next one follows a whole one.
+            self._cut_back(segment)
+            raise SpoolWriteFailed(f"{segment.path}: {fault or 'only a part could be written'}") from fault
+        segment.size += len(frame)
+        segment.waiting += 1
+        self.bytes += len(frame)
+        self.appended += 1
+
+    def _cut_back(self, segment: Segment) -> None:
+        try:
+            os.ftruncate(self._fd, segment.size)
+        except OSError:
+            # It ends in a torn frame, which is good as long as nothing follows: the next event goes to another file.
+            self._unsynced.append(self._fd)
+            self._active, self._fd = None, -1
+
+    def _roll(self) -> Segment:
+        """A new file."""
+        if self._active is not None:
+            self._unsynced.append(self._fd)
+        path = self._folder / f"{self._next:016}.spool"
+        self._active = None
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _CLOEXEC, 0o600)
+        self._next += 1
+        self._active = Segment(path)
+        self._unread.append(self._active)
+        return self._active
+
+    def unsynced(self) -> List[int]:
+        """Descriptors of what is not synced yet, for the caller to sync and close."""
+        found, self._unsynced = self._unsynced, []
+        return found if self._active is None else [*found, os.dup(self._fd)]
+
+    def take(self, count_max: int) -> List[Taken]:
+        """Reads the next events, which nobody has taken yet."""
+        taken: List[Taken] = []
+        bytes_left = TAKEN_BYTES_MAX
+        while self._unread and len(taken) < count_max and bytes_left > 0:
+            segment = self._unread[0]
+            # Asked first: what is appended to may grow until it is full, and then no more.
+            is_active = segment is self._active
+            if self._read_to < segment.size:
+                bytes_left -= self._take_from(segment, count_max, bytes_left, taken)
+            elif is_active:
+                break
+            else:
+                self._unread.popleft()
+                self._read_to = 0
+        return taken
+
+    def _take_from(self, segment: Segment, count_max: int, bytes_left: int, taken: List[Taken]) -> int:
+        size = segment.size - self._read_to
+        with segment.path.open("rb") as file:
+            file.seek(self._read_to)
+            content = file.read(min(size, bytes_left))
+            at = self._take_frames(content, segment, count_max, taken)
+            if at == 0:
+                # One event is larger than all that is read at once.
+                at = self._take_frames(content + file.read(size - len(content)), segment, 1, taken)
+        if at == 0:
+            raise SpoolCorrupt(segment.path, self._read_to, "a frame is not what was written")
+        self._read_to += at
+        return at
+
+    def _take_frames(self, content: bytes, segment: Segment, count_max: int, taken: List[Taken]) -> int:
+        at = 0
+        for event, end in read_frames(content, segment.path, self._read_to):
+            if len(taken) == count_max:
+                break
+            self.taken += 1
+            taken.append(Taken(event, segment, self.taken))
+            at = end
+        return at
+
+    def settle(self, segment: Segment) -> None:
+        """One event of this file is kept. The file goes with the last one."""
+        segment.waiting -= 1
+        if segment.waiting > 0:
+            return
+        if segment is self._active:
+            os.close(self._fd)
+            self._active, self._fd = None, -1
+        if self._unread and self._unread[0] is segment:
+            self._unread.popleft()
+            self._read_to = 0
+        segment.path.unlink()
+        self.bytes -= segment.size
+
+    def close(self) -> None:
+        """Lets go of the files. What waits in them is found by the next Spool."""
+        if self._active is not None:
+            self._unsynced.append(self._fd)
+            self._active, self._fd = None, -1

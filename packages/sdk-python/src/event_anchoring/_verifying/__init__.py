@@ -1,0 +1,1 @@
+"""The command `verify`: the verdicts, the reasons and the exit codes of `anchorctl verify`."""
