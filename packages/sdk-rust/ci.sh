@@ -45,10 +45,10 @@ edition = "2021"
 event-anchoring = { path = "$CARGO_TARGET_DIR/package/event-anchoring-$package" }
 END
 cat >"$project/src/main.rs" <<'END'
-use event_anchoring::{check_ed25519_canaries, prepare_event_anchor, Client, Event, Hash, LocalKey, Signer as _};
+use event_anchoring::{check_canaries, prepare_event_anchor, Client, Event, Hash, LocalKey, Signer as _};
 
 fn main() -> event_anchoring::Result<()> {
-    check_ed25519_canaries()?;
+    check_canaries()?;
     let (client, actor) = (Client::new("https://anchor.example", "key")?, LocalKey::generate()?);
     let event = Event::new(Hash::sha256("what happened"))?;
     let prepared = prepare_event_anchor(&Hash::ZERO, &event, &actor.public_key())?;

@@ -5,9 +5,9 @@ use std::io::{BufRead as _, Write as _};
 
 use event_anchoring::{
     inspect_bundle, inspect_receipt, prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor,
-    prepare_revocation, verify_ed25519, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error, Event, GrantInput,
-    Hash, LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result, RevocationInput, Signature,
-    Signer as _, TrustRootChain, WitnessSignature,
+    prepare_revocation, verify_signature, verify_trust_root, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error,
+    Event, GrantInput, Hash, LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result,
+    RevocationInput, Signature, Signer as _, WitnessSignature,
 };
 use serde_json::{json, Map, Value};
 
@@ -41,7 +41,7 @@ fn answer(line: &str) -> Result<Value, Value> {
         Some("prepare_event") => prepare_event(&question),
         Some("prepare_revocation") => prepare_revoke(&question),
         Some("sign") => sign(&question),
-        Some("verify_signature") => verify_signature(&question),
+        Some("verify_signature") => signature_verdict(&question),
         Some("verify_receipt") => judge_receipt(&question),
         Some("verify_bundle") => judge_bundle(&question),
         _ => return Err(json!({ "code": "op_unknown" })),
@@ -140,12 +140,12 @@ fn sign(question: &Value) -> Result<Value> {
     Ok(json!({ "public_key": key.public_key(), "signature": signature }))
 }
 
-fn verify_signature(question: &Value) -> Result<Value> {
+fn signature_verdict(question: &Value) -> Result<Value> {
     // Another length is no key, or no signature.
     let key = PublicKey::from_hex(text(question, "public_key"));
     let signature = Signature::from_hex(text(question, "signature"));
     let (Ok(key), Ok(signature)) = (key, signature) else { return Ok(json!({ "valid": false })) };
-    Ok(json!({ "valid": verify_ed25519(&key, &bytes(text(question, "payload")), &signature)? }))
+    Ok(json!({ "valid": verify_signature(&key, &bytes(text(question, "payload")), &signature)? }))
 }
 
 fn expected(question: &Value, name: &str) -> Result<Option<Hash>> {
@@ -165,7 +165,7 @@ fn judge_receipt(question: &Value) -> Result<Value> {
     let receipt = Receipt::parse(&document(question, "receipt"))?;
     let documents = question.get("trust_roots").and_then(Value::as_array).into_iter().flatten();
     let documents: Vec<&str> = documents.filter_map(Value::as_str).collect();
-    let chain = TrustRootChain::verify(&documents, &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
+    let chain = verify_trust_root(&documents, &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
     let payload = question.get("expect").and_then(|expect| given(expect, "payload"));
     let expect = ReceiptExpectation {
         event_hash: expected(question, "event_hash")?,

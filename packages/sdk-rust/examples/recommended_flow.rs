@@ -5,7 +5,7 @@
 //! ```
 
 use event_anchoring::{
-    signer_fn, Authorised, ClaimInput, Client, ClientEventId, Created, Event, GrantInput, Hash, LocalKey, Payload,
+    signer_of, Authorised, ClaimInput, Client, ClientEventId, Created, Event, GrantInput, Hash, LocalKey, Payload,
     Result, Revocation, RevocationReason, SemanticAnchor, Signer, TraceOptions, VerifyOptions,
 };
 
@@ -30,7 +30,7 @@ pub async fn run(client: &Client, run: &str) -> Result<()> {
     // all that it sees.
     let (deployer, agent, witness) = (LocalKey::generate()?, LocalKey::generate()?, LocalKey::generate()?);
     let in_hsm = std::sync::Arc::new(LocalKey::generate()?);
-    let issuer = signer_fn(in_hsm.public_key(), move |payload: Payload| {
+    let issuer = signer_of(in_hsm.public_key(), move |payload: Payload| {
         let hsm = std::sync::Arc::clone(&in_hsm);
         async move { Ok(hsm.sign_bytes(payload.bytes())) }
     });

@@ -166,3 +166,12 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 }
+
+/// Bytes that print as hex.
+pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
+
+impl std::fmt::Debug for Shown<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&to_hex(self.0))
+    }
+}

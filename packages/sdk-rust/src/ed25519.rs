@@ -139,7 +139,7 @@ fn failed_canary(verify: impl Fn(&PublicKey, &[u8], &Signature) -> bool) -> Opti
 ///
 /// # Errors
 /// `ed25519_canary`: it does not, and nothing can be verified.
-pub fn check_ed25519_canaries() -> Result<()> {
+pub fn check_canaries() -> Result<()> {
     static FAILED: OnceLock<Option<&'static str>> = OnceLock::new();
     match FAILED.get_or_init(|| failed_canary(verify_by_rule)) {
         None => Ok(()),
@@ -152,15 +152,15 @@ pub fn check_ed25519_canaries() -> Result<()> {
 /// libraries.
 ///
 /// # Errors
-/// `ed25519_canary`: see [`check_ed25519_canaries`].
-pub fn verify_ed25519(public_key: &PublicKey, message: &[u8], signature: &Signature) -> Result<bool> {
-    check_ed25519_canaries()?;
+/// `ed25519_canary`: see [`check_canaries`].
+pub fn verify_signature(public_key: &PublicKey, message: &[u8], signature: &Signature) -> Result<bool> {
+    check_canaries()?;
     Ok(verify_by_rule(public_key, message, signature))
 }
 
-/// As [`verify_ed25519`], for callers that have checked the canaries at their door: false if they fail.
+/// As [`verify_signature`], for callers that have checked the canaries at their door: false if they fail.
 pub(crate) fn is_good_signature(public_key: &PublicKey, message: &[u8], signature: &Signature) -> bool {
-    check_ed25519_canaries().is_ok() && verify_by_rule(public_key, message, signature)
+    check_canaries().is_ok() && verify_by_rule(public_key, message, signature)
 }
 
 #[cfg(test)]

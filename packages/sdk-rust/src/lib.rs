@@ -7,6 +7,7 @@
 mod answers;
 mod bundle;
 mod bytes;
+mod calendar;
 mod checkpoint;
 #[cfg(feature = "client")]
 mod client;
@@ -44,12 +45,12 @@ pub use bundle::{
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "client")]
 pub use client::{
-    BatchOptions, ClaimFilter, Client, ClientBuilder, EventFilter, EventOptions, FileStore, FollowOptions,
-    FollowedHead, GrantFilter, HeadFollower, HeldHead, HttpBody, HttpRequest, HttpResponse, HttpStream, MemoryStore,
-    Monitor, MonitorStore, Observation, Page, Position, Prefer, RetryPolicy, Timeouts, TraceOptions, Transport,
-    TransportError, TransportStage, VerifyItem, VerifyOptions,
+    BatchOptions, ClaimFilter, Client, ClientBuilder, EventFilter, EventItems, EventOptions, FileMonitorStore,
+    FollowOptions, FollowedHead, GrantFilter, HeadFollower, HeldHead, HttpBody, HttpRequest, HttpResponse, HttpStream,
+    MemoryMonitorStore, Monitor, MonitorStore, Observation, Page, Position, Prefer, RecordItems, RetryPolicy, Timeouts,
+    TraceOptions, Transport, TransportFailure, TransportStage, VerifyItem, VerifyOptions,
 };
-pub use ed25519::{check_ed25519_canaries, verify_ed25519};
+pub use ed25519::{check_canaries, verify_signature};
 pub use error::{Error, Result};
 pub use hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 pub use input::{ClaimInput, ClientEventId, Event, FromJson, GrantInput, RevocationInput, SemanticAnchor};
@@ -57,23 +58,22 @@ pub use leaf::{
     anchor_id_of, ActorBody, ClaimBody, EventBody, GenesisBody, GrantBody, Leaf, LeafBody, LeafHeader, RevocationBody,
     SemanticHashes, TrustRootBody,
 };
-pub use merkle::{verify_consistency, verify_inclusion};
 pub use note::{VerifiedLine, Vkey, VkeyType};
 pub use policy::TlogPolicy;
 pub use prepare::{
-    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, Payload, PreparedClaim,
-    PreparedEvent, PreparedGrant, PreparedRevocation, Revocation, SignedClaim, SignedGrant, SignerRole,
+    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, Payload, PreparedClaimAnchor,
+    PreparedEventAnchor, PreparedGrantAnchor, PreparedRevocation, Revocation, SignedClaim, SignedGrant, SignerRole,
 };
 pub use receipt::Receipt;
 pub use scope::Scope;
-pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
+pub use signer::{signer_of, BoxFuture, LocalKey, Signer};
 pub use tags::{client_event_commit, client_revoker, operator_revoker, origin_fingerprint_of};
 pub use trust_root::SignedTrustRoot;
-pub use trust_root_chain::TrustRootChain;
+pub use trust_root_chain::{extend_trust_root, verify_trust_root, TrustRootChain};
 pub use trust_root_text::{
     NodeStatus, OriginStatus, TrustRoot, TrustRootNode, TrustRootOperator, TrustRootOrigin, TrustRootWitness,
 };
-pub use verify_checkpoint::{verify_checkpoint, ReceiptRenewal, VerifiedCheckpoint};
+pub use verify_checkpoint::{verify_checkpoint, verify_consistency, ReceiptRenewal, VerifiedCheckpoint};
 pub use verify_receipt::{
     inspect_receipt, verify_receipt, Outcome, ReceiptExpectation, ReceiptFailure, ReceiptReport, Step, VerifiedReceipt,
     RECEIPT_STEPS,

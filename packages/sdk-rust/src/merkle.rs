@@ -13,7 +13,7 @@ pub(crate) fn interior_hash(left: &Hash, right: &Hash) -> Hash {
 }
 
 /// Whether a path leads from a leaf hash to a root hash. RFC 9162 section 2.1.3.2.
-pub fn verify_inclusion(leaf_hash: &Hash, index: u64, tree_size: u64, path: &[Hash], root_hash: &Hash) -> bool {
+pub(crate) fn is_included(leaf_hash: &Hash, index: u64, tree_size: u64, path: &[Hash], root_hash: &Hash) -> bool {
     if index >= tree_size {
         return false;
     }
@@ -40,7 +40,7 @@ pub fn verify_inclusion(leaf_hash: &Hash, index: u64, tree_size: u64, path: &[Ha
 
 /// Whether the tree of `old_size` leaves is the beginning of the tree of `size` leaves. RFC 9162 section 2.1.4.2; equal
 /// sizes need equal roots and an empty proof, and the empty tree, whose root is H(""), begins every tree.
-pub fn verify_consistency(old_size: u64, old_root: &Hash, size: u64, root: &Hash, proof: &[Hash]) -> bool {
+pub(crate) fn is_consistent(old_size: u64, old_root: &Hash, size: u64, root: &Hash, proof: &[Hash]) -> bool {
     if old_size > size {
         return false;
     }

@@ -166,7 +166,7 @@ impl TlogPolicy {
     /// # Errors
     /// `quorum_not_met`, or why the note is refused.
     pub fn verify_note(&self, note: &str) -> Result<Vec<VerifiedLine>> {
-        crate::ed25519::check_ed25519_canaries()?;
+        crate::ed25519::check_canaries()?;
         let note = parse_note(note)?;
         let known: Vec<&Vkey> = self.logs.iter().chain(self.witnesses.iter().map(|(_, vkey)| vkey)).collect();
         let verified = verify_known_lines(&note, &known)?;

@@ -1,8 +1,10 @@
 //! A receipt as C2SP tlog-proof text (the canonical form) and as JSON. Reading one verifies nothing.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::{from_base64, from_base64_exact, parse_decimal, to_base64, INTEGER_MAX};
+use crate::bytes::{from_base64, from_base64_exact, parse_decimal, to_base64, Shown, INTEGER_MAX};
 use crate::checkpoint::read_checkpoint_note;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
@@ -16,7 +18,7 @@ const PATH_LENGTH_MAX: usize = 53;
 /// A leaf, its inclusion path and a cosigned checkpoint: all that proves one anchor, given a trust root.
 ///
 /// Keep it, in a file named `*.tlog-proof`: [`verify_receipt`](crate::verify_receipt) needs nothing else, ever.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Receipt {
     pub(crate) leaf: Vec<u8>,
     pub(crate) index: u64,
@@ -55,7 +57,7 @@ impl Receipt {
     /// # Errors
     /// `proof_header_unknown`, `proof_leaf_missing`, `proof_malformed`, `proof_path_too_long`, `proof_too_large` or
     /// `proof_checkpoint_malformed`.
-    pub fn from_proof_text(text: &str) -> Result<Self> {
+    pub(crate) fn from_proof_text(text: &str) -> Result<Self> {
         if is_too_long(text) {
             return Err(Error::verification("proof_too_large", format!("over {NOTE_LENGTH_MAX} characters")));
         }
@@ -98,7 +100,7 @@ impl Receipt {
     ///
     /// # Errors
     /// `proof_malformed` or `proof_path_too_long`.
-    pub fn from_json(text: &str) -> Result<Self> {
+    pub(crate) fn from_json(text: &str) -> Result<Self> {
         let wire: Wire = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
         Self::try_from(wire)
     }
@@ -108,10 +110,12 @@ impl Receipt {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads either form: a text that begins with `{` is JSON.
+    /// Reads a receipt, which may be attacker-controlled, and verifies nothing: tlog-proof text, or JSON, which begins
+    /// with `{`.
     ///
     /// # Errors
-    /// As [`Receipt::from_proof_text`] and [`Receipt::from_json`].
+    /// `proof_header_unknown`, `proof_leaf_missing`, `proof_malformed`, `proof_path_too_long`, `proof_too_large` or
+    /// `proof_checkpoint_malformed`.
     pub fn parse(text: &str) -> Result<Self> {
         if text.trim_start().starts_with('{') {
             Self::from_json(text)
@@ -126,7 +130,7 @@ impl Receipt {
     }
 
     /// The bytes of the leaf.
-    pub fn leaf_bytes(&self) -> &[u8] {
+    pub fn leaf(&self) -> &[u8] {
         &self.leaf
     }
 
@@ -138,6 +142,11 @@ impl Receipt {
     /// Tree size of the checkpoint.
     pub fn tree_size(&self) -> u64 {
         self.tree_size
+    }
+
+    /// The inclusion path, from the leaf up.
+    pub fn inclusion(&self) -> &[Hash] {
+        &self.path
     }
 
     /// The whole signed note of the checkpoint.
@@ -177,6 +186,14 @@ impl TryFrom<Wire> for Receipt {
             checkpoint,
             stated: Some(Stated { anchor_id, trust_root_version }),
         })
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Receipt");
+        shown.field("leaf", &Shown(&self.leaf)).field("index", &self.index).field("tree_size", &self.tree_size);
+        shown.field("inclusion", &self.path).field("checkpoint", &self.checkpoint).finish_non_exhaustive()
     }
 }
 

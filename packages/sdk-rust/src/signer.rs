@@ -28,17 +28,17 @@ pub trait Signer: Send + Sync {
 /// A [`Signer`] made of a public key and an asynchronous function.
 ///
 /// ```
-/// # use event_anchoring::{signer_fn, LocalKey, Payload, Signer};
+/// # use event_anchoring::{signer_of, LocalKey, Payload, Signer};
 /// # let key = LocalKey::from_seed([7; 32]);
 /// # let public_key = key.public_key();
 /// # let key = std::sync::Arc::new(key);
-/// let hsm = signer_fn(public_key, move |payload: Payload| {
+/// let hsm = signer_of(public_key, move |payload: Payload| {
 ///     let key = key.clone();
 ///     async move { Ok(key.sign_bytes(payload.bytes())) }
 /// });
 /// assert_eq!(hsm.public_key(), public_key);
 /// ```
-pub fn signer_fn<F, Fut>(public_key: PublicKey, sign: F) -> impl Signer
+pub fn signer_of<F, Fut>(public_key: PublicKey, sign: F) -> impl Signer
 where
     F: Fn(Payload) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Signature>> + Send,
@@ -102,7 +102,7 @@ impl LocalKey {
     }
 
     /// The 32 secret bytes, to be stored. They are wiped when what is returned is dropped.
-    pub fn to_seed(&self) -> Zeroizing<[u8; 32]> {
+    pub fn export_seed(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes())
     }
 

@@ -16,40 +16,40 @@ pub struct TrustRootChain {
     newest: SignedTrustRoot,
 }
 
+/// Verifies signed documents, which may be attacker-controlled, from the one whose hash is pinned.
+///
+/// Expiry is not judged: it needs a clock, and never invalidates a version of a chain.
+///
+/// - `documents`: whole signed notes in ascending order; the first is the pinned one.
+/// - `pinned_root_thk`: RootTHK learnt out of band, or that of a version verified earlier.
+///
+/// # Errors
+/// The codes of docs/PROTOCOL.md, "Trust root": `pin_mismatch`, `version_gap`, `root_quorum_missing`, ….
+pub fn verify_trust_root<D: AsRef<str>>(documents: &[D], pinned_root_thk: &Hash) -> Result<TrustRootChain> {
+    crate::ed25519::check_canaries()?;
+    let (first, rest) =
+        documents.split_first().ok_or_else(|| Error::verification("chain_empty", "there is no document"))?;
+    let pinned = SignedTrustRoot::parse(first.as_ref())?;
+    refuse_unless(pinned.root_thk == *pinned_root_thk, "pin_mismatch", || {
+        format!("the first document has RootTHK {}", pinned.root_thk)
+    })?;
+    check_signatures(&pinned, &[&pinned.trust_root])?;
+    let pinned = TrustRootChain { older: Vec::new(), newest: pinned };
+    rest.iter().try_fold(pinned, |chain, document| extend_trust_root(chain, document.as_ref()))
+}
+
+/// The chain with the next version added.
+///
+/// # Errors
+/// As [`verify_trust_root`].
+pub fn extend_trust_root(mut chain: TrustRootChain, document: &str) -> Result<TrustRootChain> {
+    let next = SignedTrustRoot::parse(document)?;
+    check_successor(&chain, &next)?;
+    chain.older.push(std::mem::replace(&mut chain.newest, next));
+    Ok(chain)
+}
+
 impl TrustRootChain {
-    /// Verifies signed documents, which may be attacker-controlled, from the one whose hash is pinned.
-    ///
-    /// Expiry is not judged: it needs a clock, and never invalidates a version of a chain.
-    ///
-    /// - `documents`: whole signed notes in ascending order; the first is the pinned one.
-    /// - `pinned_root_thk`: RootTHK learnt out of band, or that of a version verified earlier.
-    ///
-    /// # Errors
-    /// The codes of docs/PROTOCOL.md, "Trust root": `pin_mismatch`, `version_gap`, `root_quorum_missing`, ….
-    pub fn verify<D: AsRef<str>>(documents: &[D], pinned_root_thk: &Hash) -> Result<Self> {
-        crate::ed25519::check_ed25519_canaries()?;
-        let (first, rest) =
-            documents.split_first().ok_or_else(|| Error::verification("chain_empty", "there is no document"))?;
-        let pinned = SignedTrustRoot::parse(first.as_ref())?;
-        refuse_unless(pinned.root_thk == *pinned_root_thk, "pin_mismatch", || {
-            format!("the first document has RootTHK {}", pinned.root_thk)
-        })?;
-        check_signatures(&pinned, &[&pinned.trust_root])?;
-        let pinned = Self { older: Vec::new(), newest: pinned };
-        rest.iter().try_fold(pinned, |chain, document| chain.extend(document.as_ref()))
-    }
-
-    /// The chain with the next version added.
-    ///
-    /// # Errors
-    /// As [`TrustRootChain::verify`].
-    pub fn extend(mut self, document: &str) -> Result<Self> {
-        let next = SignedTrustRoot::parse(document)?;
-        check_successor(&self, &next)?;
-        self.older.push(std::mem::replace(&mut self.newest, next));
-        Ok(self)
-    }
-
     /// The newest version held.
     pub fn newest(&self) -> &SignedTrustRoot {
         &self.newest
@@ -65,7 +65,7 @@ impl TrustRootChain {
     /// # Errors
     /// `rollback` if its newest version is lower; `fork` if it has another document for that version, or begins after
     /// it and so cannot show that it has the same.
-    pub fn check_against_seen(&self, version: u32, root_thk: &Hash) -> Result<()> {
+    pub fn check_not_older(&self, version: u32, root_thk: &Hash) -> Result<()> {
         let newest = self.newest.trust_root.version;
         refuse_unless(newest >= version, "rollback", || format!("version {version} was seen, and this is {newest}"))?;
         let same = self.versions().find(|held| held.trust_root.version == version);

@@ -3,7 +3,7 @@
 use crate::checkpoint::{checkpoint_origin, read_checkpoint_note, Checkpoint, NotedCheckpoint};
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint};
-use crate::merkle::verify_consistency;
+use crate::merkle::is_consistent;
 use crate::note::{verify_known_lines, VerifiedLine, Vkey, VkeyType};
 use crate::policy::distinct_lines;
 use crate::trust_root::SignedTrustRoot;
@@ -109,7 +109,7 @@ impl<'a> Judged<'a> {
         let verified = verify_lines(&later, self.chain, self.origin)?;
         let (old, new) = (&self.noted.checkpoint, &later.checkpoint);
         let is_same_tree = new.origin == old.origin
-            && verify_consistency(old.tree_size, &old.root_hash, new.tree_size, &new.root_hash, &renewal.consistency);
+            && is_consistent(old.tree_size, &old.root_hash, new.tree_size, &new.root_hash, &renewal.consistency);
         Ok(is_same_tree && self.meets(self.chain.newest(), &verified))
     }
 
@@ -181,7 +181,7 @@ fn origin_of<'a>(newest: &'a TrustRoot, checkpoint: &Checkpoint) -> Result<&'a T
 /// # Errors
 /// The codes of those steps: `checkpoint_malformed`, `origin_differs`, `signature_invalid`, `quorum_not_met`, ….
 pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<VerifiedCheckpoint> {
-    crate::ed25519::check_ed25519_canaries()?;
+    crate::ed25519::check_canaries()?;
     let noted = read_checkpoint_note(note).map_err(malformed_checkpoint)?;
     let newest = trust_roots.newest();
     let origin = origin_of(&newest.trust_root, &noted.checkpoint)?;
@@ -206,5 +206,18 @@ pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<Ver
         witnessed: judged.witnessing.is_enough,
         witnesses: judged.witnessing.witnesses,
         certified_at_s,
+    })
+}
+
+/// Verifies that one tree is the beginning of another of the same origin, offline. Who has signed them it does not say:
+/// [`verify_checkpoint`] does.
+///
+/// # Errors
+/// `origin_differs`, `consistency_wrong`.
+pub fn verify_consistency(old: &Checkpoint, new: &Checkpoint, proof: &[Hash]) -> Result<()> {
+    refuse_unless(old.origin == new.origin, "origin_differs", || "the checkpoints are of different origins".into())?;
+    let is_shown = is_consistent(old.tree_size, &old.root_hash, new.tree_size, &new.root_hash, proof);
+    refuse_unless(is_shown, "consistency_wrong", || {
+        format!("the tree of {} leaves is not shown to begin that of {}", old.tree_size, new.tree_size)
     })
 }

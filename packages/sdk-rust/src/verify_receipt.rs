@@ -4,7 +4,7 @@ use crate::checkpoint::{read_checkpoint_note, Checkpoint};
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 use crate::leaf::{anchor_id_of, Leaf};
-use crate::merkle::verify_inclusion;
+use crate::merkle::is_included;
 use crate::note::VerifiedLine;
 use crate::payloads::payload_of_leaf;
 use crate::receipt::Receipt;
@@ -298,7 +298,7 @@ fn run_steps(
         format!("index {index}, depth {}, tree size {tree_size}", header.depth)
     })?;
     steps.pass(format!("leaf {index} of {tree_size}"));
-    let is_included = verify_inclusion(&anchor_id, index, tree_size, &receipt.path, &root_hash);
+    let is_included = is_included(&anchor_id, index, tree_size, &receipt.path, &root_hash);
     refuse_unless(is_included, "inclusion_wrong", || "the path does not lead from the leaf to the root hash".into())?;
     steps.pass(format!("{} hashes lead to root {}", receipt.path.len(), root_hash));
     let judged = Judged::new(noted, chain, origin)?;
@@ -361,7 +361,7 @@ pub fn inspect_receipt(
     trust_roots: &TrustRootChain,
     expect: &ReceiptExpectation,
 ) -> Result<ReceiptReport> {
-    crate::ed25519::check_ed25519_canaries()?;
+    crate::ed25519::check_canaries()?;
     let mut steps = Steps::default();
     let mut found = ReceiptReport {
         steps: Vec::new(),

@@ -165,7 +165,9 @@ async fn receipts_and_heads_of_answers_verify_from_the_pin() {
     verify_receipt(&created.receipt.unwrap(), &chain, &expect).unwrap();
     let receipt = client.get_receipt(created.anchor.anchor_id).await.unwrap();
     verify_receipt(&receipt, &chain, &ReceiptExpectation::default()).unwrap();
-    let text = Receipt::from_proof_text(&receipt.to_proof_text()).unwrap();
+    let text = Receipt::parse(&receipt.to_proof_text()).unwrap();
+    let leaf: String = receipt.leaf().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(format!("{receipt:?}").contains(&format!("leaf: {leaf}, index: ")), "bytes are printed as hex");
     verify_receipt(&text, &chain, &ReceiptExpectation::default()).unwrap();
     let consistency = example(&open_api, "getConsistency", "200");
     let (from, to) = (consistency["from"]["tree_size"].as_u64().unwrap(), consistency["to"]["tree_size"].as_u64());

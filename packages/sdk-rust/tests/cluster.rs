@@ -40,7 +40,7 @@ impl Cluster {
 
     /// It holds receipts and proofs against these.
     fn client_with(&self, chain: TrustRootChain) -> Client {
-        Client::builder().endpoint(&*self.endpoints[0]).api_key(&*self.api_key).trust_roots(chain).build().unwrap()
+        Client::builder().endpoint(&*self.endpoints[0]).api_key(&*self.api_key).trust_root(chain).build().unwrap()
     }
 }
 
@@ -246,10 +246,10 @@ async fn heads_only_grow() {
     let client = cluster.client();
     let origin = client.origin_fingerprint().await.unwrap();
     client.create_event_anchor(unique()).await.unwrap();
-    let monitor = Monitor::new(client.clone(), &cluster.pin, MemoryStore::default()).unwrap();
-    let first = monitor.observe(&origin).await.unwrap().checkpoint.checkpoint;
+    let monitor = Monitor::new(client.clone(), &cluster.pin, MemoryMonitorStore::default()).unwrap();
+    let first = monitor.update(&origin).await.unwrap().checkpoint.checkpoint;
     client.create_event_anchor(unique()).await.unwrap();
-    let second = monitor.observe(&origin).await.unwrap();
+    let second = monitor.update(&origin).await.unwrap();
     assert_eq!(second.seen_size, Some(first.tree_size));
     let size = second.checkpoint.checkpoint.tree_size;
     assert!(size > first.tree_size);

@@ -38,7 +38,7 @@ fn read() -> Option<Examples> {
     let documents: Vec<&str> =
         trust_root["chain"].as_array().unwrap().iter().map(|version| version["document"].as_str().unwrap()).collect();
     Some(Examples {
-        chain: TrustRootChain::verify(&documents, &pin).unwrap(),
+        chain: verify_trust_root(&documents, &pin).unwrap(),
         origin: Hash::from_hex(latest["origin_fingerprint"].as_str().unwrap()).unwrap(),
         consistency: example(&open_api, "getConsistency", "200"),
         trust_root,
@@ -74,7 +74,7 @@ impl Examples {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let node = tokio::spawn(serve(listener, steps, self.trust_root.to_string()));
-        let client = Client::builder().endpoint(endpoint).api_key("the-key").trust_roots(self.chain.clone());
+        let client = Client::builder().endpoint(endpoint).api_key("the-key").trust_root(self.chain.clone());
         let client = client.origin_fingerprint(self.origin).build().unwrap();
         let options = FollowOptions { after, silence_max: Duration::from_millis(400), ..FollowOptions::default() };
         let mut heads = client.follow_heads(options);
@@ -243,8 +243,8 @@ async fn it_needs_a_trust_root_and_a_transport_that_can_stream() {
     let Some(examples) = read() else { return };
     let script = Script::new([]);
     let without = script.client().follow_heads(FollowOptions::default()).next().await.unwrap_err();
-    assert_eq!(without.field(), Some("trust_roots"));
-    let client = script.builder().origin_fingerprint([7; 32]).trust_roots(examples.chain).build().unwrap();
+    assert_eq!(without.field(), Some("trust_root"));
+    let client = script.builder().origin_fingerprint([7; 32]).trust_root(examples.chain).build().unwrap();
     let deaf = client.follow_heads(FollowOptions::default()).next().await.unwrap_err();
     assert!(deaf.is_connection_failed());
 }

@@ -14,11 +14,11 @@ use serde_json::{json, Value};
 fn chain(trust_root: &Value) -> TrustRootChain {
     let version = &trust_root["chain"][0];
     let pin = Hash::from_hex(version["root_thk"].as_str().unwrap()).unwrap();
-    TrustRootChain::verify(&[version["document"].as_str().unwrap()], &pin).unwrap()
+    verify_trust_root(&[version["document"].as_str().unwrap()], &pin).unwrap()
 }
 
 fn client(script: &Arc<Script>, trust_roots: TrustRootChain) -> Client {
-    script.builder().origin_fingerprint([7; 32]).trust_roots(trust_roots).retry(RetryPolicy::none()).build().unwrap()
+    script.builder().origin_fingerprint([7; 32]).trust_root(trust_roots).retry(RetryPolicy::none()).build().unwrap()
 }
 
 /// The event of the examples.
@@ -95,16 +95,16 @@ async fn a_newer_trust_root_is_followed_and_never_replaces_the_held_one() {
     let documents: Vec<&str> =
         vectors["trust_roots"].as_array().unwrap().iter().map(|document| document.as_str().unwrap()).collect();
     let pin = Hash::from_hex(vectors["pinned_root_thk"].as_str().unwrap()).unwrap();
-    let first = TrustRootChain::verify(&documents[..1], &pin).unwrap();
-    let both = TrustRootChain::verify(&documents[..2], &pin).unwrap();
+    let first = verify_trust_root(&documents[..1], &pin).unwrap();
+    let both = verify_trust_root(&documents[..2], &pin).unwrap();
     // One that only the newer version judges to be good.
     let judge = |case: &Value, chain: &TrustRootChain| {
-        let receipt = Receipt::from_json(&case["receipt"].to_string()).unwrap();
+        let receipt = Receipt::parse(&case["receipt"].to_string()).unwrap();
         verify_receipt(&receipt, chain, &ReceiptExpectation::default()).is_ok()
     };
     let mut cases = vectors["good"].as_array().unwrap().iter().chain(vectors["bad"].as_array().unwrap());
     let receipt = &cases.find(|case| !judge(case, &first) && judge(case, &both)).unwrap()["receipt"];
-    let anchor_id = Receipt::from_json(&receipt.to_string()).unwrap().anchor_id();
+    let anchor_id = Receipt::parse(&receipt.to_string()).unwrap().anchor_id();
     let versions: Vec<Value> = both
         .versions()
         .map(|version| {
@@ -118,7 +118,7 @@ async fn a_newer_trust_root_is_followed_and_never_replaces_the_held_one() {
     let script = Script::new([answer(200, receipt), answer(200, &newest), answer(200, receipt)]);
     let following = client(&script, first.clone());
     following.get_receipt(anchor_id).await.unwrap();
-    assert_eq!(following.held_trust_roots().unwrap().newest().trust_root().version, 2);
+    assert_eq!(following.held_trust_root().unwrap().newest().trust_root().version, 2);
     following.get_receipt(anchor_id).await.unwrap();
     assert_eq!(script.count(), 3);
 
@@ -127,5 +127,5 @@ async fn a_newer_trust_root_is_followed_and_never_replaces_the_held_one() {
     let script = Script::new([answer(200, receipt), answer(200, &example(&open_api, "getTrustRoot", "200"))]);
     let stubborn = client(&script, first);
     assert!(stubborn.get_receipt(anchor_id).await.unwrap_err().is_verification());
-    assert_eq!(stubborn.held_trust_roots().unwrap().newest().trust_root().version, 1);
+    assert_eq!(stubborn.held_trust_root().unwrap().newest().trust_root().version, 1);
 }

@@ -49,14 +49,14 @@ async fn observe(
 ) -> (Result<Observation>, Option<String>) {
     let folder = std::env::temp_dir().join(format!("anchoring-monitor-{}", LocalKey::generate().unwrap().public_key()));
     std::fs::create_dir(&folder).unwrap();
-    let store = FileStore::new(folder.join("seen.json"));
+    let store = FileMonitorStore::new(folder.join("seen.json"));
     if let Some(state) = state {
         store.save(state).await.unwrap();
     }
     let script = Script::new(replies);
     let client = script.builder().retry(RetryPolicy::none()).build().unwrap();
     let monitor = Monitor::new(client, &examples.pin, store.clone()).unwrap();
-    let observed = monitor.observe(&examples.origin).await;
+    let observed = monitor.update(&examples.origin).await;
     let kept = store.load().await.unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     (observed, kept)
@@ -156,10 +156,10 @@ async fn a_store_that_cannot_be_read_is_not_an_empty_one() {
         assert!(observed.unwrap_err().is_store_failed());
         assert_eq!(kept.as_deref(), Some(state));
     }
-    let nowhere = FileStore::new("/nowhere/at/all/seen.json");
+    let nowhere = FileMonitorStore::new("/nowhere/at/all/seen.json");
     assert!(nowhere.load().await.unwrap().is_none());
     assert!(nowhere.save("x").await.unwrap_err().is_store_failed());
-    let memory = MemoryStore::default();
+    let memory = MemoryMonitorStore::default();
     memory.save("x").await.unwrap();
     assert_eq!(memory.load().await.unwrap().as_deref(), Some("x"));
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::anchors::{Anchor, AnchorContent, EventAnchor, SemanticAnchorAnswer};
 use super::words::Finality;
-use crate::dates::to_rfc3339;
+use crate::calendar::to_rfc3339;
 use crate::hash::{AnchorId, Hash, OriginFingerprint, Signature};
 use crate::leaf::{
     anchor_id_of, ActorBody, ClaimBody, EventBody, GenesisBody, GrantBody, Leaf, LeafBody, LeafHeader, RevocationBody,

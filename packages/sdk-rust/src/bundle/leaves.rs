@@ -6,7 +6,7 @@ use super::parse::{BundleLeaf, BundleRange};
 use super::Failure;
 use crate::hash::{AnchorId, Hash, OriginFingerprint};
 use crate::leaf::{anchor_id_of, Leaf};
-use crate::merkle::{verify_inclusion, Frontier};
+use crate::merkle::{is_included, Frontier};
 use crate::trust_root_chain::TrustRootChain;
 use crate::trust_root_text::OriginStatus;
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
@@ -97,7 +97,7 @@ pub(super) fn prove_leaves(
         let (depth, size) = (leaf.header.depth, tree.tree_size);
         Failure::unless(depth < size, || format!("{place} has depth {depth}, its tree has {size} leaves"))?;
         let anchor_id = anchor_id_of(&part.leaf);
-        let is_included = verify_inclusion(&anchor_id, depth, size, &part.inclusion, &tree.root_hash);
+        let is_included = is_included(&anchor_id, depth, size, &part.inclusion, &tree.root_hash);
         Failure::unless(is_included, || format!("{place}: the path does not lead to the root of its tree"))?;
         Ok(ProvedLeaf { anchor_id, leaf, origin_status: tree.origin_status })
     };

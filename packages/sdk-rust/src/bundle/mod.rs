@@ -223,7 +223,7 @@ pub fn verify_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpect
 /// # Errors
 /// `ed25519_canary` alone.
 pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpectation) -> Result<BundleVerification> {
-    crate::ed25519::check_ed25519_canaries()?;
+    crate::ed25519::check_canaries()?;
     let mut checks = Checks(Vec::with_capacity(BUNDLE_CHECKS.len()));
     let mut judged_by = JudgedBy::default();
     let found = match make_checks(bundle, trust, expect, &mut checks, &mut judged_by) {

@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::hash::Hash;
 use crate::note::parse_note;
-use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_chain::{extend_trust_root, verify_trust_root, TrustRootChain};
 
 /// What the reader of a bundle trusts, learnt by other means than from the bundle.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ fn has_thk(document: &str, wanted: &Hash) -> bool {
 fn from_pin(documents: &[String], pin: &Hash) -> Result<TrustRootChain, Failure> {
     let start = documents.iter().position(|document| has_thk(document, pin)).unwrap_or(0);
     let from_start = documents.get(start..).unwrap_or_default();
-    TrustRootChain::verify(from_start, pin).map_err(|error| Failure::new(format!("{}: {error}", error.code())))
+    verify_trust_root(from_start, pin).map_err(|error| Failure::new(format!("{}: {error}", error.code())))
 }
 
 /// The documents from the first one that is held on are those that are held, and then what follows them.
@@ -31,7 +31,7 @@ fn continued(documents: &[String], held: &TrustRootChain) -> Result<TrustRootCha
     let start = start.ok_or_else(|| Failure::new("the trust root that is held is not among those of the bundle"))?;
     let mut versions = held.versions();
     documents.iter().skip(start).try_fold(held.clone(), |chain, document| match versions.next() {
-        None => chain.extend(document).map_err(|error| Failure::new(format!("{}: {error}", error.code()))),
+        None => extend_trust_root(chain, document).map_err(|error| Failure::new(format!("{}: {error}", error.code()))),
         Some(version) if has_thk(document, &version.root_thk) => Ok(chain),
         Some(version) => {
             let number = version.trust_root.version;
@@ -50,7 +50,7 @@ pub(super) fn judge_trust_roots(
         BundleTrust::Held(held) => continued(documents, held)?,
     };
     if let Some((version, root_thk)) = highest_seen {
-        let checked = chain.check_against_seen(version, &root_thk);
+        let checked = chain.check_not_older(version, &root_thk);
         checked.map_err(|error| Failure::new(format!("{}: {error}", error.code())))?;
     }
     Ok(chain)

@@ -38,7 +38,7 @@ pub struct ClientBuilder {
     endpoints: Vec<String>,
     api_key: Option<Zeroizing<String>>,
     origin_fingerprint: Option<Result<OriginFingerprint>>,
-    trust_roots: Option<TrustRootChain>,
+    trust_root: Option<TrustRootChain>,
     retry: RetryPolicy,
     timeouts: Timeouts,
     transport: Option<Arc<dyn Transport>>,
@@ -58,7 +58,7 @@ impl ClientBuilder {
             endpoints: Vec::new(),
             api_key: None,
             origin_fingerprint: None,
-            trust_roots: None,
+            trust_root: None,
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
             transport: None,
@@ -97,8 +97,8 @@ impl ClientBuilder {
     /// Verifies every receipt of an answer before you see it, and that it records what was sent. The chain is continued
     /// when the service has a newer trust root; it is never replaced.
     #[must_use]
-    pub fn trust_roots(mut self, trust_roots: TrustRootChain) -> Self {
-        self.trust_roots = Some(trust_roots);
+    pub fn trust_root(mut self, trust_root: TrustRootChain) -> Self {
+        self.trust_root = Some(trust_root);
         self
     }
 
@@ -161,7 +161,7 @@ impl ClientBuilder {
                 preferred: AtomicUsize::new(0),
                 api_key: self.api_key,
                 origin_fingerprint: OnceCell::new_with(self.origin_fingerprint.transpose()?),
-                trust_roots: Mutex::new(self.trust_roots),
+                trust_root: Mutex::new(self.trust_root),
                 retry: self.retry,
                 timeouts: self.timeouts,
                 transport,

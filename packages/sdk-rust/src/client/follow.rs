@@ -8,14 +8,14 @@ use tokio::time::{sleep, timeout, Instant};
 
 use super::event_stream::{EventStream, ServerSentEvent};
 use super::operations::read_proof;
-use super::refusal::{refusal, unanswered};
+use super::refusal::{refusal, unanswered, Asked};
 use super::retry::chance;
-use super::transport::{HttpBody, HttpResponse, HttpStream, TransportError, TransportStage};
+use super::transport::{HttpBody, HttpResponse, HttpStream, TransportFailure, TransportStage};
 use super::{random_hex, Call, Client, KeyUse};
 use crate::answers::LatestConsistency;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint};
-use crate::merkle::verify_consistency;
+use crate::merkle::is_consistent;
 use crate::verify_checkpoint::VerifiedCheckpoint;
 
 /// So many tries in a row, before the first feed was opened, and the error is returned: the address may be wrong.
@@ -89,7 +89,7 @@ struct Feed {
     stream: EventStream,
     events: VecDeque<ServerSentEvent>,
     opened_at: Option<Instant>,
-    request_id: String,
+    asked: Asked,
 }
 
 #[derive(Deserialize)]
@@ -157,7 +157,7 @@ impl HeadFollower {
             }
             let silence_max = self.options.silence_max;
             let Some(feed) = self.feed.as_mut() else { return Err(ended("")) };
-            let chunk = received(feed.body.as_mut(), silence_max, &feed.request_id).await?;
+            let chunk = received(feed.body.as_mut(), silence_max, &feed.asked).await?;
             let Some(chunk) = chunk else { return Err(ended("by the other side")) };
             self.has_opened = true;
             feed.opened_at.get_or_insert_with(Instant::now);
@@ -167,8 +167,8 @@ impl HeadFollower {
 
     /// One try at the next endpoint.
     async fn open(&mut self) -> Result<Feed> {
-        if self.client.held_trust_roots().is_none() {
-            return Err(Error::invalid_input("trust_roots", "heads are verified: make the client with a trust root"));
+        if self.client.held_trust_root().is_none() {
+            return Err(Error::invalid_input("trust_root", "heads are verified: make the client with a trust root"));
         }
         let (client, silence_max) = (&self.client, self.options.silence_max);
         let origin = match self.options.origin_fingerprint {
@@ -182,33 +182,34 @@ impl HeadFollower {
             timeout: silence_max,
             ..client.get(format!("/v1/origins/{origin}/feed"))
         };
-        let request_id = random_hex::<8>()?;
-        let mut request = client.request(&call, None, self.place % client.shared.endpoints.len(), &request_id);
+        let place = self.place % client.shared.endpoints.len();
+        let asked = Asked { endpoint: client.endpoint(place).to_owned(), request_id: random_hex::<8>()? };
+        let mut request = client.request(&call, None, place, &asked.request_id);
         if let Some(held) = &self.options.after {
             request.headers.push(("last-event-id", held.tree_size.to_string()));
         }
         let opened = timeout(silence_max, client.shared.transport.open(request)).await;
         self.place = self.place.wrapping_add(1);
         let HttpStream { status, headers, mut body } = match opened {
-            Ok(opened) => opened.map_err(|error| lost(error, &request_id))?,
-            Err(elapsed) => return Err(unanswered(TransportStage::TimedOut, false, &request_id, elapsed.into()).error),
+            Ok(opened) => opened.map_err(|error| lost(error, &asked))?,
+            Err(elapsed) => return Err(unanswered(TransportStage::TimedOut, false, &asked, elapsed.into()).error),
         };
         if status == 200 {
             let (stream, events) = (EventStream::default(), VecDeque::new());
-            return Ok(Feed { body, stream, events, opened_at: None, request_id });
+            return Ok(Feed { body, stream, events, opened_at: None, asked });
         }
         // A 429 is about the API key: another endpoint would say the same.
         if status == 429 {
             self.place = self.place.wrapping_sub(1);
         }
         let mut response = HttpResponse { status, headers, body: Vec::new() };
-        while let Some(chunk) = received(body.as_mut(), silence_max, &request_id).await? {
+        while let Some(chunk) = received(body.as_mut(), silence_max, &asked).await? {
             response.body.extend_from_slice(&chunk);
             if response.body.len() > REFUSAL_BYTES_MAX {
                 return Err(Error::response_invalid("the answer is too large").with_status(status));
             }
         }
-        Err(refusal(&response, &request_id, client.shared.api_key.as_deref().map(String::as_str)))
+        Err(refusal(&response, &asked.request_id, client.shared.api_key.as_deref().map(String::as_str)))
     }
 
     /// What an event shows; `None`: no head, or the one that was given out last once more.
@@ -260,22 +261,22 @@ fn compare(held: &HeldHead, tree_size: u64, root_hash: &Hash, proof: &[Hash]) ->
         let detail = format!("the head has {tree_size} leaves, one of {} was seen before", held.tree_size);
         return Err(Error::verification("rollback", detail));
     }
-    if verify_consistency(held.tree_size, &held.root_hash, tree_size, root_hash, proof) {
+    if is_consistent(held.tree_size, &held.root_hash, tree_size, root_hash, proof) {
         return Ok(());
     }
     let detail = format!("the tree of {} leaves is not the beginning of that of {tree_size}", held.tree_size);
     Err(Error::verification("split_view", detail))
 }
 
-async fn received(body: &mut dyn HttpBody, silence_max: Duration, request_id: &str) -> Result<Option<Vec<u8>>> {
+async fn received(body: &mut dyn HttpBody, silence_max: Duration, asked: &Asked) -> Result<Option<Vec<u8>>> {
     match timeout(silence_max, body.next_chunk()).await {
-        Ok(chunk) => chunk.map_err(|error| lost(error, request_id)),
-        Err(elapsed) => Err(unanswered(TransportStage::TimedOut, false, request_id, elapsed.into()).error),
+        Ok(chunk) => chunk.map_err(|error| lost(error, asked)),
+        Err(elapsed) => Err(unanswered(TransportStage::TimedOut, false, asked, elapsed.into()).error),
     }
 }
 
-fn lost(TransportError { stage, source }: TransportError, request_id: &str) -> Error {
-    unanswered(stage, false, request_id, source).error
+fn lost(TransportFailure { stage, source }: TransportFailure, asked: &Asked) -> Error {
+    unanswered(stage, false, asked, source).error
 }
 
 fn ended(how: &str) -> Error {

@@ -13,7 +13,7 @@ use crate::leaf::{Leaf, LeafBody};
 use crate::payloads::{claim_payload_of, grant_payload_of};
 use crate::prepare::{Revocation, SignedClaim, SignedGrant};
 use crate::receipt::Receipt;
-use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_chain::{extend_trust_root, TrustRootChain};
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 
@@ -68,12 +68,12 @@ impl Recorded for Revocation {
 
 impl Client {
     /// The newest trust root that receipts of answers are held against; `None`: the client was given none.
-    pub fn held_trust_roots(&self) -> Option<TrustRootChain> {
-        self.shared.trust_roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn held_trust_root(&self) -> Option<TrustRootChain> {
+        self.shared.trust_root.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn hold(&self, newer: &TrustRootChain) {
-        *self.shared.trust_roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(newer.clone());
+        *self.shared.trust_root.lock().unwrap_or_else(PoisonError::into_inner) = Some(newer.clone());
     }
 
     /// A receipt must be of the anchor that it comes with, and valid if there is a trust root to verify it with.
@@ -83,25 +83,22 @@ impl Client {
         {
             return Err(Error::verification("anchor_id_differs", "the receipt is of another anchor"));
         }
-        let Some(held) = self.held_trust_roots() else { return Ok(()) };
+        let Some(held) = self.held_trust_root() else { return Ok(()) };
         let expect = ReceiptExpectation::anchor(*anchor_id);
         self.judged(&held, |chain| verify_receipt(receipt, chain, &expect)).await.map(drop)
     }
 
     /// What a good checkpoint says.
     pub(super) async fn checked_checkpoint(&self, note: &str) -> Result<VerifiedCheckpoint> {
-        let held = self.held_trust_roots();
-        let held = held.ok_or_else(|| Error::invalid_input("trust_roots", "the client was made without one"))?;
+        let held = self.held_trust_root();
+        let held = held.ok_or_else(|| Error::invalid_input("trust_root", "the client was made without one"))?;
         self.judged(&held, |chain| verify_checkpoint(note, chain)).await
     }
 
     /// Proofs are verified, so the client has to have trust roots.
     pub(super) fn assert_provable(&self, wants_proof: bool) -> Result<()> {
-        if wants_proof && self.held_trust_roots().is_none() {
-            return Err(Error::invalid_input(
-                "trust_roots",
-                "proofs are verified, and the client was made without one",
-            ));
+        if wants_proof && self.held_trust_root().is_none() {
+            return Err(Error::invalid_input("trust_root", "proofs are verified, and the client was made without one"));
         }
         Ok(())
     }
@@ -114,8 +111,8 @@ impl Client {
         expect: &BundleExpectation,
     ) -> Result<BundleVerification> {
         let proof = proof.ok_or_else(|| Error::response_invalid("the answer has no proof"))?;
-        let held = self.held_trust_roots();
-        let held = held.ok_or_else(|| Error::invalid_input("trust_roots", "the client was made without one"))?;
+        let held = self.held_trust_root();
+        let held = held.ok_or_else(|| Error::invalid_input("trust_root", "the client was made without one"))?;
         let bundle = Bundle::parse(proof.as_str())?;
         let proved = match verify_bundle(&bundle, &BundleTrust::Held(Box::new(held.clone())), expect) {
             Ok(proved) => proved,
@@ -155,7 +152,7 @@ impl Client {
         if newer.peek().is_none() {
             return Ok(None);
         }
-        newer.try_fold(held.clone(), |chain, version| chain.extend(&version.document)).map(Some)
+        newer.try_fold(held.clone(), |chain, version| extend_trust_root(chain, &version.document)).map(Some)
     }
 
     /// A record is what was sent, and its receipt is of it.

@@ -6,7 +6,7 @@ use crate::answers::{Anchor, Consistency, EventList, Latest, VerifiedBatch};
 use crate::checkpoint::read_checkpoint_note;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, OriginFingerprint};
-use crate::merkle::verify_consistency;
+use crate::merkle::is_consistent;
 
 pub(super) fn hold_id(anchor: &Anchor, asked: &AnchorId) -> Result<()> {
     if anchor.anchor_id == *asked {
@@ -74,7 +74,7 @@ pub(super) fn hold_consistency(answer: &Consistency, from_size: u64, to_size: Op
     let (from, to) = (&answer.from, &answer.to);
     let proof = read_proof(&answer.proof)?;
     let is_asked = from.tree_size == from_size && to_size.is_none_or(|size| size == to.tree_size);
-    if is_asked && verify_consistency(from.tree_size, &from.root_hash, to.tree_size, &to.root_hash, &proof) {
+    if is_asked && is_consistent(from.tree_size, &from.root_hash, to.tree_size, &to.root_hash, &proof) {
         return Ok(());
     }
     Err(Error::verification("consistency_wrong", "the proof does not lead from the one root to the other"))

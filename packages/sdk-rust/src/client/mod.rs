@@ -6,6 +6,7 @@ mod follow;
 mod guard;
 mod held;
 mod histories;
+mod items;
 mod monitor;
 mod operations;
 mod options;
@@ -27,20 +28,21 @@ use zeroize::Zeroizing;
 
 pub use config::{ClientBuilder, Timeouts};
 pub use follow::{FollowOptions, FollowedHead, HeadFollower, HeldHead};
-pub use monitor::{FileStore, MemoryStore, Monitor, MonitorStore, Observation};
+pub use items::{EventItems, RecordItems};
+pub use monitor::{FileMonitorStore, MemoryMonitorStore, Monitor, MonitorStore, Observation};
 pub use options::{
     BatchOptions, ClaimFilter, EventFilter, EventOptions, GrantFilter, Page, Position, Prefer, TraceOptions,
     VerifyItem, VerifyOptions,
 };
 pub use retry::RetryPolicy;
-pub use transport::{HttpBody, HttpRequest, HttpResponse, HttpStream, Transport, TransportError, TransportStage};
+pub use transport::{HttpBody, HttpRequest, HttpResponse, HttpStream, Transport, TransportFailure, TransportStage};
 
 use crate::bytes::to_hex;
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
 use crate::trust_root_chain::TrustRootChain;
 use options::check_prefer;
-use refusal::{conclude, parse_answer, refusal, unanswered, unreadable};
+use refusal::{conclude, parse_answer, refusal, unanswered, unreadable, Asked};
 use retry::{with_retries, Failed, Repeat};
 
 /// A client of one cluster. Cloning it is cheap, and clones share their connections.
@@ -61,7 +63,7 @@ struct Shared {
     /// Read once, and pinned.
     origin_fingerprint: OnceCell<OriginFingerprint>,
     /// What receipts of answers are held against. It grows with the trust root.
-    trust_roots: Mutex<Option<TrustRootChain>>,
+    trust_root: Mutex<Option<TrustRootChain>>,
     retry: RetryPolicy,
     timeouts: Timeouts,
     transport: Arc<dyn Transport>,
@@ -214,12 +216,13 @@ impl Client {
         also_good: &[u16],
     ) -> Result<HttpResponse, Failed> {
         let request = self.request(call, body, place, &request_id);
+        let asked = Asked { endpoint: self.endpoint(place).to_owned(), request_id: request_id.clone() };
         let sent = tokio::time::timeout(call.timeout, self.shared.transport.send(request)).await;
         let is_write = call.effect != Effect::Read;
         let response = match sent {
             Ok(Ok(response)) => response,
-            Ok(Err(TransportError { stage, source })) => return Err(unanswered(stage, is_write, &request_id, source)),
-            Err(elapsed) => return Err(unanswered(TransportStage::TimedOut, is_write, &request_id, elapsed.into())),
+            Ok(Err(TransportFailure { stage, source })) => return Err(unanswered(stage, is_write, &asked, source)),
+            Err(elapsed) => return Err(unanswered(TransportStage::TimedOut, is_write, &asked, elapsed.into())),
         };
         let status = response.status;
         if status < 500 {
@@ -237,8 +240,12 @@ impl Client {
         Err(Failed { error, is_unknown, is_final: status < 500 && status != 429 })
     }
 
+    fn endpoint(&self, place: usize) -> &str {
+        self.shared.endpoints.get(place).map_or("", String::as_str)
+    }
+
     fn request(&self, call: &Call, body: Option<Vec<u8>>, place: usize, request_id: &str) -> HttpRequest {
-        let endpoint = self.shared.endpoints.get(place).map_or("", String::as_str);
+        let endpoint = self.endpoint(place);
         let mut headers = vec![("accept", call.accept.to_owned()), ("x-request-id", request_id.to_owned())];
         if let Some(api_key) = self.shared.api_key.as_deref().filter(|_| call.key != KeyUse::Unsent) {
             headers.push(("authorization", format!("Bearer {api_key}")));

@@ -11,7 +11,7 @@ use super::Client;
 use crate::answers::Latest;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint};
-use crate::merkle::verify_consistency;
+use crate::merkle::is_consistent;
 use crate::signer::BoxFuture;
 use crate::trust_root_chain::TrustRootChain;
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
@@ -27,9 +27,9 @@ pub trait MonitorStore: Send + Sync {
 
 /// Keeps it in this process alone.
 #[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<Option<String>>);
+pub struct MemoryMonitorStore(Mutex<Option<String>>);
 
-impl MonitorStore for MemoryStore {
+impl MonitorStore for MemoryMonitorStore {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>>> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Box::pin(std::future::ready(Ok(state)))
@@ -43,9 +43,9 @@ impl MonitorStore for MemoryStore {
 
 /// Keeps it in a small file, which is replaced by renaming.
 #[derive(Clone, Debug)]
-pub struct FileStore(PathBuf);
+pub struct FileMonitorStore(PathBuf);
 
-impl FileStore {
+impl FileMonitorStore {
     /// The folder must exist.
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self(path.as_ref().to_owned())
@@ -70,7 +70,7 @@ impl FileStore {
     }
 }
 
-impl MonitorStore for FileStore {
+impl MonitorStore for FileMonitorStore {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>>> {
         Box::pin(std::future::ready(self.read().map_err(Error::from_store)))
     }
@@ -142,11 +142,11 @@ impl<S: MonitorStore> Monitor<S> {
     ///
     /// # Errors
     /// See [`Monitor`]; also those of the connection and `no_anchor_yet`.
-    pub async fn observe(&self, origin_fingerprint: &OriginFingerprint) -> Result<Observation> {
+    pub async fn update(&self, origin_fingerprint: &OriginFingerprint) -> Result<Observation> {
         let mut state = self.load().await?;
         let chain = self.client.trust_root_chain(self.pinned_root_thk).await?;
         if let Some(seen) = &state.trust_root {
-            chain.check_against_seen(seen.version, &seen.root_thk)?;
+            chain.check_not_older(seen.version, &seen.root_thk)?;
         }
         let key = origin_fingerprint.to_hex();
         let seen = state.origins.get(&key).cloned();
@@ -216,7 +216,7 @@ fn judge(
         None => return Err(Error::verification("consistency_missing", "the service gave no consistency proof")),
     };
     let (old, new) = ((seen.tree_size, &seen.root_hash), (head.tree_size, &head.root_hash));
-    if !verify_consistency(old.0, old.1, new.0, new.1, &proof) {
+    if !is_consistent(old.0, old.1, new.0, new.1, &proof) {
         let detail = format!("the tree of {} leaves seen before is not the beginning of that of {}", old.0, new.0);
         return Err(Error::verification("split_view", detail));
     }

@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey};
 use crate::input::{read, ClaimInput, ClientEventId, Event, GrantInput, RevocationInput};
 use crate::prepare::{
-    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, PreparedClaim, PreparedEvent,
-    PreparedGrant, PreparedRevocation, Revocation, SignedClaim, SignedGrant,
+    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, PreparedClaimAnchor,
+    PreparedEventAnchor, PreparedGrantAnchor, PreparedRevocation, Revocation, SignedClaim, SignedGrant,
 };
-use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_chain::{verify_trust_root, TrustRootChain};
 
 /// Items in a batch, by the API.
 pub(super) const BATCH_ITEMS_MAX: usize = 1_000;
@@ -72,10 +72,10 @@ impl Client {
 
     /// The trust root, verified from a RootTHK that was learnt out of band, of any version. Keep the newest version and
     /// its RootTHK, and hold the next chain against it with
-    /// [`check_against_seen`](TrustRootChain::check_against_seen).
+    /// [`check_not_older`](TrustRootChain::check_not_older).
     ///
     /// # Errors
-    /// `pin_mismatch` and the other codes of [`TrustRootChain::verify`].
+    /// `pin_mismatch` and the other codes of [`verify_trust_root`].
     pub async fn trust_root_chain<H>(&self, pinned_root_thk: H) -> Result<TrustRootChain>
     where
         H: TryInto<Hash>,
@@ -85,7 +85,7 @@ impl Client {
         let answer = self.trust_root().await?;
         let start = answer.chain.iter().position(|version| version.root_thk == pin).unwrap_or(0);
         let documents: Vec<&str> = answer.chain.iter().skip(start).map(|version| version.document.as_str()).collect();
-        TrustRootChain::verify(&documents, &pin)
+        verify_trust_root(&documents, &pin)
     }
 }
 
@@ -95,7 +95,7 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_input`, or that of reading the origin.
-    pub async fn prepare_claim_anchor(&self, input: &ClaimInput) -> Result<PreparedClaim> {
+    pub async fn prepare_claim_anchor(&self, input: &ClaimInput) -> Result<PreparedClaimAnchor> {
         prepare_claim_anchor(&self.origin_fingerprint().await?, input)
     }
 
@@ -103,7 +103,7 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_input`, or that of reading the origin.
-    pub async fn prepare_grant_anchor(&self, input: &GrantInput) -> Result<PreparedGrant> {
+    pub async fn prepare_grant_anchor(&self, input: &GrantInput) -> Result<PreparedGrantAnchor> {
         prepare_grant_anchor(&self.origin_fingerprint().await?, input)
     }
 
@@ -111,7 +111,7 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_input`, or that of reading the origin.
-    pub async fn prepare_event_anchor(&self, event: &Event, actor: &PublicKey) -> Result<PreparedEvent> {
+    pub async fn prepare_event_anchor(&self, event: &Event, actor: &PublicKey) -> Result<PreparedEventAnchor> {
         prepare_event_anchor(&self.origin_fingerprint().await?, event, actor)
     }
 

@@ -13,20 +13,32 @@ use crate::answers::Problem;
 use crate::dates::from_http_date;
 use crate::error::{Error, Result};
 
+/// What was asked, for those who look into it.
+#[derive(Clone)]
+pub(super) struct Asked {
+    /// No API key can be in it: an endpoint has no user and no query.
+    pub(super) endpoint: String,
+    pub(super) request_id: String,
+}
+
 /// No answer came.
 pub(super) fn unanswered(
     stage: TransportStage,
     is_write: bool,
-    request_id: &str,
+    Asked { endpoint, request_id }: &Asked,
     source: Box<dyn StdError + Send + Sync>,
 ) -> Failed {
     let is_unknown = is_write && stage != TransportStage::NotSent;
     let error = match stage {
-        TransportStage::NotSent => Error::connection_failed("no connection"),
-        TransportStage::TimedOut if is_write => Error::outcome_unknown("no answer came in time: it may be recorded"),
-        TransportStage::TimedOut => Error::timeout("no answer came in time"),
-        TransportStage::Lost if is_write => Error::outcome_unknown("the connection was lost: it may be recorded"),
-        TransportStage::Lost => Error::connection_failed("the connection was lost"),
+        TransportStage::NotSent => Error::connection_failed(format!("no connection to {endpoint}")),
+        TransportStage::TimedOut if is_write => {
+            Error::outcome_unknown(format!("no answer from {endpoint} in time: it may be recorded"))
+        }
+        TransportStage::TimedOut => Error::timeout(format!("no answer from {endpoint} in time")),
+        TransportStage::Lost if is_write => {
+            Error::outcome_unknown(format!("the connection to {endpoint} was lost: it may be recorded"))
+        }
+        TransportStage::Lost => Error::connection_failed(format!("the connection to {endpoint} was lost")),
         TransportStage::TooLarge if is_write => Error::outcome_unknown("the answer is too large: it may be recorded"),
         TransportStage::TooLarge => Error::response_invalid("the answer is too large"),
     };

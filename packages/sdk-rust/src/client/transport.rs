@@ -68,7 +68,7 @@ pub enum TransportStage {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub struct TransportError {
+pub struct TransportFailure {
     /// How far it came. If in doubt, not [`NotSent`](TransportStage::NotSent).
     pub stage: TransportStage,
     /// The cause.
@@ -88,7 +88,7 @@ pub struct HttpStream {
 /// The bytes of an answer that is read as it comes.
 pub trait HttpBody: Send + Sync {
     /// Those that come next; `None`: it has ended. It may be dropped before it is ready, and called again.
-    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportError>>;
+    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportFailure>>;
 }
 
 /// What carries requests. For tests, proxies and runtimes of your own; the default is reqwest with rustls.
@@ -96,12 +96,12 @@ pub trait HttpBody: Send + Sync {
 /// It must not follow redirects: the API has none, and the request carries the API key.
 pub trait Transport: Send + Sync {
     /// Sends one request, once.
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>>;
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>>;
 
     /// Sends one request whose answer has no end; time is kept by the caller. Without it heads cannot be followed.
-    fn open(&self, _request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportError>> {
+    fn open(&self, _request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportFailure>> {
         let source = "this transport cannot follow heads".into();
-        Box::pin(std::future::ready(Err(TransportError { stage: TransportStage::NotSent, source })))
+        Box::pin(std::future::ready(Err(TransportFailure { stage: TransportStage::NotSent, source })))
     }
 }
 
@@ -141,7 +141,7 @@ fn tls_config(roots_pem: Option<&[u8]>) -> Result<rustls::ClientConfig, Box<dyn 
 }
 
 /// reqwest's errors carry the URL, which may name an anchor: it is not repeated.
-fn transport_error(error: reqwest::Error) -> TransportError {
+fn transport_error(error: reqwest::Error) -> TransportFailure {
     let stage = if error.is_connect() || error.is_builder() {
         TransportStage::NotSent
     } else if error.is_timeout() {
@@ -149,17 +149,17 @@ fn transport_error(error: reqwest::Error) -> TransportError {
     } else {
         TransportStage::Lost
     };
-    TransportError { stage, source: Box::new(error.without_url()) }
+    TransportFailure { stage, source: Box::new(error.without_url()) }
 }
 
 impl ReqwestTransport {
-    fn builder(&self, request: HttpRequest) -> Result<reqwest::RequestBuilder, TransportError> {
+    fn builder(&self, request: HttpRequest) -> Result<reqwest::RequestBuilder, TransportFailure> {
         let HttpRequest { method, url, headers, body, .. } = request;
         let method = if method == "POST" { reqwest::Method::POST } else { reqwest::Method::GET };
         let mut builder = self.0.request(method, url);
         for (name, value) in headers {
             let mut value = reqwest::header::HeaderValue::from_str(&value)
-                .map_err(|cause| TransportError { stage: TransportStage::NotSent, source: cause.into() })?;
+                .map_err(|cause| TransportFailure { stage: TransportStage::NotSent, source: cause.into() })?;
             value.set_sensitive(name == "authorization");
             builder = builder.header(name, value);
         }
@@ -176,7 +176,7 @@ fn headers_of(response: &reqwest::Response) -> Vec<(String, String)> {
 }
 
 impl Transport for ReqwestTransport {
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
         Box::pin(async move {
             let timeout = request.timeout;
             let mut response = self.builder(request)?.timeout(timeout).send().await.map_err(transport_error)?;
@@ -184,7 +184,7 @@ impl Transport for ReqwestTransport {
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await.map_err(transport_error)? {
                 if body.len() + chunk.len() > BODY_BYTES_MAX {
-                    return Err(TransportError {
+                    return Err(TransportFailure {
                         stage: TransportStage::TooLarge,
                         source: "the answer is too large".into(),
                     });
@@ -195,7 +195,7 @@ impl Transport for ReqwestTransport {
         })
     }
 
-    fn open(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportError>> {
+    fn open(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpStream, TransportFailure>> {
         Box::pin(async move {
             let response = self.builder(request)?.send().await.map_err(transport_error)?;
             let (status, headers) = (response.status().as_u16(), headers_of(&response));
@@ -205,7 +205,7 @@ impl Transport for ReqwestTransport {
 }
 
 impl HttpBody for reqwest::Response {
-    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportError>> {
+    fn next_chunk(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, TransportFailure>> {
         Box::pin(async { Ok(self.chunk().await.map_err(transport_error)?.map(Into::into)) })
     }
 }

@@ -1,8 +1,11 @@
 //! Claims: signed by the subject, then by the issuer.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::payload::{Body, Payload, SignerRole};
+use crate::bytes::Shown;
 use crate::error::{Error, Result};
 use crate::hash::{OriginFingerprint, Signature};
 use crate::input::ClaimInput;
@@ -11,24 +14,31 @@ use crate::signer::Signer;
 
 /// A claim that is to be signed: by its subject, then by its issuer.
 #[derive(Clone, Debug)]
-pub struct PreparedClaim {
+pub struct PreparedClaimAnchor {
     origin_fingerprint: OriginFingerprint,
     input: ClaimInput,
     subject_payload: Payload,
 }
 
 /// A claim that both have signed: what is sent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SignedClaim {
     payload: Vec<u8>,
     body: Map<String, Value>,
+}
+
+impl fmt::Debug for SignedClaim {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("SignedClaim");
+        shown.field("payload", &Shown(&self.payload)).field("body", &self.body).finish()
+    }
 }
 
 /// Prepares a claim, offline.
 ///
 /// # Errors
 /// `invalid_input`, naming the field.
-pub fn prepare_claim_anchor(origin_fingerprint: &OriginFingerprint, input: &ClaimInput) -> Result<PreparedClaim> {
+pub fn prepare_claim_anchor(origin_fingerprint: &OriginFingerprint, input: &ClaimInput) -> Result<PreparedClaimAnchor> {
     input.check()?;
     let bytes = claim_payload(&ClaimContent {
         origin_fingerprint,
@@ -41,10 +51,10 @@ pub fn prepare_claim_anchor(origin_fingerprint: &OriginFingerprint, input: &Clai
         issuer_public_key: &input.issuer_public_key,
     });
     let subject_payload = Payload { role: SignerRole::Subject, public_key: input.subject_public_key, bytes };
-    Ok(PreparedClaim { origin_fingerprint: *origin_fingerprint, input: input.clone(), subject_payload })
+    Ok(PreparedClaimAnchor { origin_fingerprint: *origin_fingerprint, input: input.clone(), subject_payload })
 }
 
-impl PreparedClaim {
+impl PreparedClaimAnchor {
     /// Who signs, in this order.
     pub const SIGNING_ORDER: [SignerRole; 2] = [SignerRole::Subject, SignerRole::Issuer];
 

@@ -9,7 +9,7 @@ use crate::signer::Signer;
 
 /// An event that its actor is to sign.
 #[derive(Clone, Debug)]
-pub struct PreparedEvent {
+pub struct PreparedEventAnchor {
     origin_fingerprint: OriginFingerprint,
     event: Event,
     actor_payload: Payload,
@@ -23,14 +23,14 @@ pub fn prepare_event_anchor(
     origin_fingerprint: &OriginFingerprint,
     event: &Event,
     actor_public_key: &PublicKey,
-) -> Result<PreparedEvent> {
+) -> Result<PreparedEventAnchor> {
     event.check()?;
     let bytes = event_actor_payload(origin_fingerprint, &event.event_hash, &event.semantic_anchor.hashes());
     let actor_payload = Payload { role: SignerRole::Actor, public_key: *actor_public_key, bytes };
-    Ok(PreparedEvent { origin_fingerprint: *origin_fingerprint, event: event.clone(), actor_payload })
+    Ok(PreparedEventAnchor { origin_fingerprint: *origin_fingerprint, event: event.clone(), actor_payload })
 }
 
-impl PreparedEvent {
+impl PreparedEventAnchor {
     /// What the actor signs: 289 bytes.
     pub fn actor_payload(&self) -> &Payload {
         &self.actor_payload

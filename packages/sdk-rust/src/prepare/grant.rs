@@ -1,8 +1,11 @@
 //! Grants: signed by the grantor, then by the witness.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::payload::{Body, Payload, SignerRole};
+use crate::bytes::Shown;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint, Signature};
 use crate::input::GrantInput;
@@ -11,24 +14,31 @@ use crate::signer::Signer;
 
 /// A grant that is to be signed: by its grantor, then by its witness.
 #[derive(Clone, Debug)]
-pub struct PreparedGrant {
+pub struct PreparedGrantAnchor {
     origin_fingerprint: OriginFingerprint,
     input: GrantInput,
     grantor_payload: Payload,
 }
 
 /// A grant that both have signed: what is sent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SignedGrant {
     payload: Vec<u8>,
     body: Map<String, Value>,
+}
+
+impl fmt::Debug for SignedGrant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("SignedGrant");
+        shown.field("payload", &Shown(&self.payload)).field("body", &self.body).finish()
+    }
 }
 
 /// Prepares a grant, offline.
 ///
 /// # Errors
 /// `invalid_input`, naming the field.
-pub fn prepare_grant_anchor(origin_fingerprint: &OriginFingerprint, input: &GrantInput) -> Result<PreparedGrant> {
+pub fn prepare_grant_anchor(origin_fingerprint: &OriginFingerprint, input: &GrantInput) -> Result<PreparedGrantAnchor> {
     input.check()?;
     let bytes = grant_payload(&GrantContent {
         origin_fingerprint,
@@ -44,10 +54,10 @@ pub fn prepare_grant_anchor(origin_fingerprint: &OriginFingerprint, input: &Gran
         witness_public_key: &input.witness_public_key,
     });
     let grantor_payload = Payload { role: SignerRole::Grantor, public_key: input.grantor_public_key, bytes };
-    Ok(PreparedGrant { origin_fingerprint: *origin_fingerprint, input: input.clone(), grantor_payload })
+    Ok(PreparedGrantAnchor { origin_fingerprint: *origin_fingerprint, input: input.clone(), grantor_payload })
 }
 
-impl PreparedGrant {
+impl PreparedGrantAnchor {
     /// Who signs, in this order.
     pub const SIGNING_ORDER: [SignerRole; 2] = [SignerRole::Grantor, SignerRole::Witness];
 

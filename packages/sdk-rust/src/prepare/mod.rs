@@ -6,8 +6,8 @@ mod grant;
 mod payload;
 mod revocation;
 
-pub use claim::{prepare_claim_anchor, PreparedClaim, SignedClaim};
-pub use event::{prepare_event_anchor, PreparedEvent};
-pub use grant::{prepare_grant_anchor, PreparedGrant, SignedGrant};
+pub use claim::{prepare_claim_anchor, PreparedClaimAnchor, SignedClaim};
+pub use event::{prepare_event_anchor, PreparedEventAnchor};
+pub use grant::{prepare_grant_anchor, PreparedGrantAnchor, SignedGrant};
 pub use payload::{Payload, SignerRole};
 pub use revocation::{prepare_revocation, PreparedRevocation, Revocation};

@@ -1,9 +1,11 @@
 //! The exact bytes that one party signs, and the body of the request that carries its signature.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
-use crate::bytes::to_hex;
-use crate::ed25519::verify_ed25519;
+use crate::bytes::{to_hex, Shown};
+use crate::ed25519::verify_signature;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint, PublicKey, Signature};
 use crate::input::read;
@@ -41,7 +43,7 @@ impl SignerRole {
 }
 
 /// The exact bytes that one party signs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
     pub(super) role: SignerRole,
     pub(super) public_key: PublicKey,
@@ -81,7 +83,7 @@ impl Payload {
     {
         let field = format!("{}_signature", self.role.as_str());
         let signature = read(&field, signature)?;
-        if verify_ed25519(&self.public_key, &self.bytes, &signature)? {
+        if verify_signature(&self.public_key, &self.bytes, &signature)? {
             return Ok(signature);
         }
         Err(Error::invalid_input(field, format!("it is no signature of key {} over the payload", self.public_key)))
@@ -95,6 +97,14 @@ impl Payload {
         let signature = signer.sign(self).await?;
         self.check(signature)
             .map_err(|error| Error::signer(format!("the {role}'s signature does not verify")).with_source(error))
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Payload");
+        shown.field("role", &self.role).field("public_key", &self.public_key);
+        shown.field("bytes", &Shown(&self.bytes)).finish()
     }
 }
 

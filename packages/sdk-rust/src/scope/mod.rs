@@ -29,7 +29,7 @@ const NAMES: [&str; 4] = ["format", "scope_hash", "statements", "withheld"];
 /// ```
 /// use event_anchoring::Scope;
 /// let scope = Scope::make(&serde_json::json!({"actions": ["refund"], "max_amount": 5000, "customer": "c-417"}))?;
-/// let shown = Scope::parse(&scope.disclose(&["actions", "max_amount"])?.text())?;
+/// let shown = Scope::parse(&scope.disclose(&["actions", "max_amount"])?.to_text())?;
 /// shown.verify(&scope.scope_hash())?;
 /// assert_eq!(shown.value("max_amount"), Some(&serde_json::json!(5000)));
 /// assert_eq!(shown.withheld(), 1);
@@ -164,7 +164,7 @@ impl Scope {
         let salted: Result<Vec<Statement>> =
             object.iter().map(|(name, value)| Statement::new(next_salt()?, name, value)).collect();
         let scope = Self::of_parts(salted?, Vec::new())?;
-        if scope.text().len() > BYTES_MAX {
+        if scope.to_text().len() > BYTES_MAX {
             return Err(too_large(format!("over {BYTES_MAX} bytes")));
         }
         Ok(scope)
@@ -259,7 +259,7 @@ impl Scope {
     }
 
     /// The document as a file: one line of JSON. Without anything withheld, keep it where only its owner reads.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         format!("{}\n", self.to_json())
     }
 }

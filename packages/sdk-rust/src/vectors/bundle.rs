@@ -2,8 +2,8 @@ use serde_json::{json, Value};
 
 use super::{hash, list, text, vectors};
 use crate::{
-    add_scopes, inspect_bundle, verify_bundle, Authorised, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
-    BundleVerification, Error, Outcome, Scope, TrustRootChain, BUNDLE_CHECKS,
+    add_scopes, inspect_bundle, verify_bundle, verify_trust_root, Authorised, Bundle, BundleExpectation, BundleOutcome,
+    BundleTrust, BundleVerification, Error, Outcome, Scope, BUNDLE_CHECKS,
 };
 
 const FILES: [&str; 3] = ["bundle", "bundle-state", "bundle-scope"];
@@ -154,8 +154,8 @@ fn a_chain_that_is_held_may_be_continued_and_not_contradicted() {
     let case = named("two versions, and a revocation in the newest origin");
     let bundle = Bundle::parse(&bundle_of(&file, case).to_string()).unwrap();
     let pin = hash(case, "pinned_root_thk");
-    let first = TrustRootChain::verify(&bundle.trust_roots()[..1], &pin).unwrap();
-    let both = TrustRootChain::verify(bundle.trust_roots(), &pin).unwrap();
+    let first = verify_trust_root(&bundle.trust_roots()[..1], &pin).unwrap();
+    let both = verify_trust_root(bundle.trust_roots(), &pin).unwrap();
     let expect = BundleExpectation::default();
     for held in [&first, &both] {
         let found = verify_bundle(&bundle, &BundleTrust::Held(Box::new(held.clone())), &expect).unwrap();
@@ -164,7 +164,7 @@ fn a_chain_that_is_held_may_be_continued_and_not_contradicted() {
     }
     let receipts = vectors("receipt").unwrap();
     let stranger = list(&receipts, "/trust_roots")[0].as_str().unwrap();
-    let stranger = TrustRootChain::verify(&[stranger], &hash(&receipts, "pinned_root_thk")).unwrap();
+    let stranger = verify_trust_root(&[stranger], &hash(&receipts, "pinned_root_thk")).unwrap();
     let error = verify_bundle(&bundle, &BundleTrust::Held(Box::new(stranger)), &expect).unwrap_err();
     assert_eq!(error.step(), Some("trust_roots"));
 }

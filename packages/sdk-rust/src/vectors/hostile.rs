@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{hash, hex, list, text, vectors};
+use crate::merkle::{is_consistent, is_included};
 use crate::*;
 
 /// SplitMix64: a seed gives a run.
@@ -48,8 +49,8 @@ fn read_everything(text: &str, chain: &TrustRootChain) {
     let _ = Vkey::parse(text);
     let _ = Checkpoint::parse(text);
     let _ = TrustRoot::parse(text);
-    let _ = TrustRootChain::verify(&[text], &Hash::ZERO);
-    let _ = chain.clone().extend(text);
+    let _ = verify_trust_root(&[text], &Hash::ZERO);
+    let _ = extend_trust_root(chain.clone(), text);
     let _ = verify_checkpoint(text, chain);
     if let Ok(policy) = TlogPolicy::parse(text) {
         let _ = policy.verify_note(text);
@@ -68,7 +69,7 @@ fn read_everything(text: &str, chain: &TrustRootChain) {
 
 fn held_chain(file: &Value) -> TrustRootChain {
     let documents: Vec<&str> = list(file, "/trust_roots").iter().map(|document| document.as_str().unwrap()).collect();
-    TrustRootChain::verify(&documents, &hash(file, "pinned_root_thk")).unwrap()
+    verify_trust_root(&documents, &hash(file, "pinned_root_thk")).unwrap()
 }
 
 #[test]
@@ -138,8 +139,8 @@ fn random_proofs_prove_nothing() {
         let length = dice.below(70);
         let path: Vec<Hash> = (0..length).map(|_| Hash::try_from(dice.bytes(32)).unwrap()).collect();
         let (a, b) = (dice.next() >> dice.below(64), dice.next() >> dice.below(64));
-        assert!(!verify_inclusion(&hash, a, b, &path, &Hash::ZERO));
-        assert!(!verify_inclusion(&hash, u64::MAX - 1, u64::MAX, &path, &Hash::ZERO));
-        assert!(!verify_consistency(a, &hash, b, &Hash::ZERO, &path));
+        assert!(!is_included(&hash, a, b, &path, &Hash::ZERO));
+        assert!(!is_included(&hash, u64::MAX - 1, u64::MAX, &path, &Hash::ZERO));
+        assert!(!is_consistent(a, &hash, b, &Hash::ZERO, &path));
     }
 }

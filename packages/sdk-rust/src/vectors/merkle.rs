@@ -2,28 +2,29 @@ use serde_json::Value;
 
 use super::{list, text, vectors};
 use crate::merkle::Frontier;
-use crate::{anchor_id_of, verify_consistency, verify_inclusion, Hash};
+use crate::merkle::{is_consistent, is_included};
+use crate::{anchor_id_of, Hash};
 
 /// `None`: a hash of another length, or an integer that no tree has, which is a refusal.
 fn path(case: &Value) -> Option<Vec<Hash>> {
     list(case, "/path").iter().map(|hash| Hash::from_hex(hash.as_str()?).ok()).collect()
 }
 
-fn is_included(case: &Value) -> bool {
+fn inclusion_of(case: &Value) -> bool {
     let read = || {
         let leaf = Hash::from_hex(text(case, "leaf_hash")).ok()?;
         let root = Hash::from_hex(text(case, "root_hash")).ok()?;
-        Some(verify_inclusion(&leaf, case["index"].as_u64()?, case["size"].as_u64()?, &path(case)?, &root))
+        Some(is_included(&leaf, case["index"].as_u64()?, case["size"].as_u64()?, &path(case)?, &root))
     };
     read().unwrap_or(false)
 }
 
-fn is_consistent(case: &Value) -> bool {
+fn consistency_of(case: &Value) -> bool {
     let read = || {
         let old_root = Hash::from_hex(text(case, "old_root")).ok()?;
         let root = Hash::from_hex(text(case, "root")).ok()?;
         let (old_size, size) = (case["old_size"].as_u64()?, case["size"].as_u64()?);
-        Some(verify_consistency(old_size, &old_root, size, &root, &path(case)?))
+        Some(is_consistent(old_size, &old_root, size, &root, &path(case)?))
     };
     read().unwrap_or(false)
 }
@@ -31,7 +32,7 @@ fn is_consistent(case: &Value) -> bool {
 #[test]
 fn proofs() {
     let Some(file) = vectors("merkle") else { return };
-    for (pointer, verify) in [("/inclusion", is_included as fn(&Value) -> bool), ("/consistency", is_consistent)] {
+    for (pointer, verify) in [("/inclusion", inclusion_of as fn(&Value) -> bool), ("/consistency", consistency_of)] {
         for case in list(&file, &format!("{pointer}/good")) {
             assert!(verify(case), "{}", text(case, "name"));
         }

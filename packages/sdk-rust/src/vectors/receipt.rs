@@ -2,15 +2,15 @@ use serde_json::Value;
 
 use super::{hash, hex, list, text, vectors};
 use crate::{
-    inspect_receipt, verify_checkpoint, verify_receipt, Error, Hash, Outcome, Receipt, ReceiptExpectation,
-    ReceiptRenewal, ReceiptReport, TrustRootChain, VerifiedReceipt, RECEIPT_STEPS,
+    inspect_receipt, verify_checkpoint, verify_receipt, verify_trust_root, Error, Hash, Outcome, Receipt,
+    ReceiptExpectation, ReceiptRenewal, ReceiptReport, TrustRootChain, VerifiedReceipt, RECEIPT_STEPS,
 };
 
 fn chain(file: &Value, case: &Value) -> TrustRootChain {
     let held = case["trust_root_versions"].as_u64().unwrap() as usize;
     let documents: Vec<&str> =
         list(file, "/trust_roots").iter().take(held).map(|document| document.as_str().unwrap()).collect();
-    TrustRootChain::verify(&documents, &hash(file, "pinned_root_thk")).unwrap()
+    verify_trust_root(&documents, &hash(file, "pinned_root_thk")).unwrap()
 }
 
 fn renewal_of(renewal: &Value) -> ReceiptRenewal {

@@ -21,7 +21,7 @@ fn hashes() {
         assert_eq!(scope.scope_hash(), hash(case, "scope_hash"), "{name}");
         // Objects inside of values are written in another order, which says nothing.
         assert_eq!(Scope::parse(text(case, "text")).unwrap(), scope, "{name}");
-        assert_eq!(Scope::parse(&scope.text()).unwrap(), scope, "{name}");
+        assert_eq!(Scope::parse(&scope.to_text()).unwrap(), scope, "{name}");
     }
 }
 
@@ -34,7 +34,7 @@ fn good_ones() {
         scope.verify(&hash(case, "scope_hash")).unwrap();
         assert_eq!(statements_of(&scope), case["statements"], "{name}");
         assert_eq!(json!(scope.withheld()), case["withheld"], "{name}");
-        assert_eq!(Scope::parse(&scope.text()).unwrap(), scope, "{name}");
+        assert_eq!(Scope::parse(&scope.to_text()).unwrap(), scope, "{name}");
     }
 }
 
@@ -47,7 +47,7 @@ fn disclosures() {
     let Some(file) = vectors("scope") else { return };
     for case in list(&file, "/disclose") {
         let disclosed = Scope::parse(text(case, "text")).unwrap().disclose(&only(case)).unwrap();
-        assert_eq!(disclosed.text(), text(case, "disclosed"), "{}", text(case, "name"));
+        assert_eq!(disclosed.to_text(), text(case, "disclosed"), "{}", text(case, "name"));
     }
     for case in list(&file, "/undisclosable") {
         let error = Scope::parse(text(case, "text")).unwrap().disclose(&only(case)).unwrap_err();
@@ -77,7 +77,7 @@ fn limits_and_secrets() {
     let large: Map<String, Value> = (0..100).map(|at| (format!("s{at}"), json!("ä".repeat(8_000)))).collect();
     assert_eq!(Scope::make(&Value::from(large)).unwrap_err().code(), "scope_too_large");
     let scope = Scope::make(&json!({"a": 1})).unwrap();
-    let spaced = format!("{}{}", " ".repeat(1024 * 1024), scope.text());
+    let spaced = format!("{}{}", " ".repeat(1024 * 1024), scope.to_text());
     assert_eq!(Scope::parse(&spaced).unwrap_err().code(), "scope_too_large");
     let json = scope.to_json();
     assert!(!format!("{scope:?}").contains(json["statements"][0][0].as_str().unwrap()));

@@ -53,14 +53,14 @@ impl Script {
 }
 
 impl Transport for Script {
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
         let sent = request.body.as_deref().map(|body| serde_json::from_slice::<Value>(body).unwrap());
         self.requests.lock().unwrap().push(request);
         let reply = self.replies.lock().unwrap().pop_front();
         Box::pin(async move {
             match reply {
                 Some(Reply::Answer(response)) => Ok(response),
-                Some(Reply::Fails(stage)) => Err(TransportError { stage, source: "scripted".into() }),
+                Some(Reply::Fails(stage)) => Err(TransportFailure { stage, source: "scripted".into() }),
                 Some(Reply::Silence) => std::future::pending().await,
                 Some(Reply::Recorded) => Ok(recorded(&sent.unwrap())),
                 Some(Reply::Altered(alter)) => {
