@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What must hold of the TypeScript SDK beside the tests of the repository: the npm package, installed into an empty
-# project, on this Node and on Node 18, and the documentation from its docstrings (dist/docs/).
+# project, on this Node and on Node 18; that every way to resolve it finds its types; and the documentation from its
+# docstrings (dist/docs/).
 # Needs the dependencies of the repository. Asks nothing, and says what it leaves out, also in the file $CI_SKIPS.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -17,8 +18,9 @@ if [[ ! -x ../../node_modules/.bin/tsc ]]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-../../node_modules/.bin/tsc -b .
-tarball=$(node scripts/make-package.js "$work/packages")
+../../node_modules/.bin/tsc -b . ../release
+node ../release/bin/release.js --dry --only npm-sdk --out "$work/packages"
+tarball=$(echo "$work"/packages/*.tgz)
 
 # As a user installs it. It has no dependencies, so no registry is asked.
 mkdir "$work/project"
@@ -45,8 +47,10 @@ smoke() {
     process.stdout.write(JSON.stringify(Object.values(examples)[0].value));
   ' >"$answer"
   local vectors=../../test/vectors
-  "$1" test/package-smoke.js "$work/project/node_modules/@event-anchoring/sdk/dist/index.js" \
-    "$vectors/receipt.json" "$vectors/prepare.json" "$answer"
+  for way in import require; do
+    "$1" ../release/test/programs/sdk-smoke.js "$work/project" "$way" \
+      "$vectors/receipt.json" "$vectors/prepare.json" "$answer"
+  done
 }
 smoke node
 
@@ -58,6 +62,13 @@ if [[ -n $node18 && $("$node18" --version) == v18.* ]]; then
   smoke "$node18"
 else
   left_out 'not tried on Node 18, which is not here: EVENT_ANCHORING_NODE18=<node>'
+fi
+
+# The resolution of Node 10 knows no `exports`: it finds the CommonJS build and its types.
+if fetch @arethetypeswrong/cli@0.18.5; then
+  "$tools/node_modules/.bin/attw" "$tarball" --format ascii
+else
+  left_out 'attw is not asked about the types, it cannot be installed (no registry?)'
 fi
 
 if fetch typedoc@0.28 typescript@5.9; then

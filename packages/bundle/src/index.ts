@@ -1,4 +1,4 @@
-/** Evidence bundles and scope documents: their formats, and their verification offline. */
+/** Evidence bundles, scope documents and envelopes: their formats, and their verification offline. */
 export { BUNDLE_FORMAT, BUNDLE_LIMITS, bundleToJson, formatBundle } from "./format/bundle.ts";
 export type { Bundle } from "./format/bundle.ts";
 export { BundleError } from "./format/bundle-error.ts";
@@ -24,3 +24,9 @@ export { addScopes } from "./format/add-scopes.ts";
 export { parseScope, parseStatements } from "./scope/parse-scope.ts";
 export { SCOPE_LIMITS } from "./scope/statement.ts";
 export type { ScopeValue } from "./scope/statement.ts";
+export { EnvelopeError } from "./envelope/envelope-error.ts";
+export { ENVELOPE_FORMAT, ENVELOPE_LIMITS } from "./envelope/envelope.ts";
+export type { Envelope, EnvelopeAttachment } from "./envelope/envelope.ts";
+export type { JsonContent } from "./envelope/content-json.ts";
+export { formatEnvelope } from "./envelope/format-envelope.ts";
+export { parseEnvelope } from "./envelope/parse-envelope.ts";

@@ -111,7 +111,7 @@ export { RecentTree } from "./recent-tree.ts";
 export type { TreeGrowth } from "./recent-tree.ts";
 export { TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify, passesEd25519Prefilter } from "./ed25519.ts";
-export { nobleCrypto } from "./noble-crypto.ts";
+export { nobleCrypto, nobleSigning } from "./noble-crypto.ts";
 export { NOTE_SIGNATURES_MAX, NoteError, VKEY_TYPE } from "./note.ts";
 export {
   equalVkeys,

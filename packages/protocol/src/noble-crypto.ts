@@ -38,3 +38,9 @@ export const nobleCrypto: Crypto = {
   sha256: (bytes) => sha256(bytes),
   ed25519Verify: createEd25519Verify(verifyCofactorless),
 };
+
+/** Signing (RFC 8032) for programs without a native one, by the 32 bytes of a seed. */
+export const nobleSigning = {
+  publicKeyOf: (seed: Uint8Array): Uint8Array => ed25519.getPublicKey(seed),
+  sign: (payload: Uint8Array, seed: Uint8Array): Uint8Array => ed25519.sign(payload, seed),
+};

@@ -31,8 +31,7 @@ import {
 import type { Reader } from "./answer-reader.ts";
 import { UnexpectedAnswer, VerificationError } from "./errors.ts";
 import type { ProblemItem } from "./errors.ts";
-import { readReceipt } from "./receipt.ts";
-import type { Receipt } from "./receipt.ts";
+import { Receipt } from "./receipt.ts";
 import { withWholeReceipts } from "./shared-receipts.ts";
 
 /** A result, and the request that it answers. */
@@ -177,7 +176,7 @@ export interface Erased {
 
 export const readReceiptAnswer: Reader<Receipt> = (value, path) => {
   try {
-    return readReceipt(readObject(value, path));
+    return Receipt.parse(readObject(value, path));
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error;
     throw new UnexpectedAnswer(`${path} of the answer is ${error.message}`, { cause: error });

@@ -1,10 +1,11 @@
-import { randomUUID } from "node:crypto";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
 import type { FailedTry, Timing } from "./exchange.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
+import { nearestName } from "./nearest-name.ts";
+import { randomUuid } from "./random-id.ts";
 import { retryRule } from "./retry.ts";
 import type { RetryPolicy, RetryRule } from "./retry.ts";
 import { fetchTransport } from "./transport.ts";
@@ -142,6 +143,31 @@ function urlOf(value: string): URL | null {
   }
 }
 
+/** Every option, so that a misspelt one is not left out silently. */
+const OPTIONS: { readonly [Name in keyof Required<ClientOptions>]: true } = {
+  endpoint: true,
+  endpoints: true,
+  allowPlainHttp: true,
+  apiKey: true,
+  originFingerprint: true,
+  trustRoot: true,
+  retry: true,
+  onRetry: true,
+  timeoutMs: true,
+  batchTimeoutMs: true,
+  deadlineMs: true,
+  transport: true,
+  timing: true,
+};
+
+function refuseUnknown(options: ClientOptions): void {
+  const names = Object.keys(OPTIONS);
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const meant = nearestName(unknown, names);
+  throw new InvalidInput(unknown, meant === null ? "there is no such option" : `did you mean ${meant}?`);
+}
+
 function endpointsOf({ endpoint, endpoints, allowPlainHttp = false }: ClientOptions): readonly string[] {
   if (endpoint !== undefined && endpoints !== undefined) throw new InvalidInput("endpoint", "give it or endpoints");
   if (endpoint !== undefined) return [endpointOf("endpoint", endpoint, allowPlainHttp)];
@@ -158,6 +184,7 @@ export function timeoutOf(field: string, value: number | undefined, fallback: nu
 
 /** @throws InvalidInput; the API key is never part of the message */
 export function clientSettings(options: ClientOptions): ClientSettings {
+  refuseUnknown(options);
   const { apiKey, originFingerprint } = options;
   if (apiKey !== undefined && (typeof apiKey !== "string" || !API_KEY.test(apiKey))) {
     throw new InvalidInput("apiKey", "expected printable ASCII without spaces");
@@ -179,7 +206,7 @@ export function clientSettings(options: ClientOptions): ClientSettings {
 
 /** @throws InvalidInput */
 export function chosenRequestId(given: string | undefined): string {
-  if (given === undefined) return randomUUID();
+  if (given === undefined) return randomUuid();
   if (typeof given === "string" && REQUEST_ID.test(given)) return given;
   throw new InvalidInput("requestId", "expected 1 to 64 of A-Za-z0-9._-");
 }

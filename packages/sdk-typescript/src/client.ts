@@ -51,6 +51,8 @@ import { Caller, OPEN } from "./caller.ts";
 import type { Operation } from "./caller.ts";
 import { clientSettings } from "./client-options.ts";
 import type { BatchOptions, CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
+import { createMany } from "./create-many.ts";
+import type { ManyEvents, ManyItem, ManyOptions } from "./create-many.ts";
 import { followHeads } from "./follow-heads.ts";
 import type { FollowQuestion, FollowedHead } from "./follow-heads.ts";
 import { holdBatch, holdConsistency, holdContent, holdId, holdLatest, holdOrigin, holdRecord } from "./held.ts";
@@ -121,7 +123,7 @@ export class Client {
   }
 
   /** The trust root that receipts of answers are verified by; null if the client was made without one. */
-  get verifiedTrustRoot(): TrustRootChain | null {
+  get heldTrustRoot(): TrustRootChain | null {
     return this.#guard.trustRoot;
   }
 
@@ -226,6 +228,11 @@ export class Client {
     return { ...created, clientEventIds };
   }
 
+  /** Anchors any number of events, in batches; an item for each, in order. @throws ManyInterrupted with what is left */
+  createMany(events: ManyEvents, options: ManyOptions = {}): AsyncGenerator<ManyItem> {
+    return createMany((batch, of) => this.createEventAnchors(batch, of), events, options);
+  }
+
   /** Records the revocation of a claim. It cannot be taken back. Without a revoker it needs the scope `revoke`. */
   revokeClaimAnchor(
     anchorId: Bytes32,
@@ -288,7 +295,7 @@ export class Client {
   }
 
   /** All certified events of a filter, page by page. */
-  eachEventAnchor(filter: EventFilter, options: CallOptions = {}): AsyncGenerator<EventList["items"][number]> {
+  iterateEventAnchors(filter: EventFilter, options: CallOptions = {}): AsyncGenerator<EventList["items"][number]> {
     return eachItem((page) => this.listEventAnchors(filter, page, options));
   }
 
@@ -302,7 +309,7 @@ export class Client {
   }
 
   /** All of them, page by page. */
-  eachClaimAnchor(filter: ClaimFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<ClaimAnchor>> {
+  iterateClaimAnchors(filter: ClaimFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<ClaimAnchor>> {
     return eachItem((page) => this.listClaimAnchors(filter, page, options));
   }
 
@@ -316,7 +323,7 @@ export class Client {
   }
 
   /** All of them, page by page. */
-  eachGrantAnchor(filter: GrantFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<GrantAnchor>> {
+  iterateGrantAnchors(filter: GrantFilter, options: CallOptions = {}): AsyncGenerator<HistoryItem<GrantAnchor>> {
     return eachItem((page) => this.listGrantAnchors(filter, page, options));
   }
 

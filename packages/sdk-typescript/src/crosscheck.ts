@@ -12,9 +12,9 @@ import { prepareClaimAnchor } from "./prepare-claim.ts";
 import { prepareEventAnchor } from "./prepare-event.ts";
 import { prepareGrantAnchor } from "./prepare-grant.ts";
 import { prepareRevocation } from "./prepare-revocation.ts";
-import type { PayloadToSign } from "./payload-to-sign.ts";
+import type { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
-import { readReceipt } from "./receipt.ts";
+import { Receipt } from "./receipt.ts";
 import { inspectBundle } from "./verify-bundle.ts";
 import { inspectReceipt } from "./verify-receipt.ts";
 import { verifyTrustRoot } from "./verify-trust-root.ts";
@@ -22,7 +22,7 @@ import { fromWireNames, wireName } from "./wire-names.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function shown({ role, hex, digest }: PayloadToSign): Fields {
+function shown({ role, hex, digest }: Payload): Fields {
   return { [`${role}_payload`]: hex, [`${role}_digest`]: digest };
 }
 
@@ -77,7 +77,7 @@ interface Expected {
 }
 
 function judgeReceipt(request: Fields): Fields {
-  const receipt = readReceipt(request["receipt"]);
+  const receipt = Receipt.parse(request["receipt"]);
   const { eventHash, anchorId, payload } = (fromWireNames(request["expect"]) ?? {}) as Expected;
   const documents = request["trust_roots"] as string[];
   const trustRoot = verifyTrustRoot({ documents, pinnedRootThk: request["pinned_root_thk"] as string });

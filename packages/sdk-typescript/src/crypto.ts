@@ -1,9 +1,12 @@
-/** Node's own cryptography behind the seam of the verifiers, under the one Ed25519 rule. Works from Node 18 on. */
+/**
+ * Node's own cryptography behind the seam of the verifiers, under the one Ed25519 rule. Works from Node 18 on. In the
+ * build for browsers `web-crypto.ts` takes its place.
+ */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify } from "@event-anchoring/protocol";
+import { assertEd25519Canaries, createEd25519Verify } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
-import { VerificationError } from "./errors.ts";
+import { underTheRule } from "./ed25519-rule.ts";
 
 /** @returns 32 bytes */
 export function sha256(bytes: Uint8Array): Uint8Array {
@@ -23,20 +26,9 @@ const ed25519Verify = createEd25519Verify((publicKey, message, signature) =>
 
 export const crypto: Crypto = { sha256, ed25519Verify };
 
-/** Runs what has to be held to the canaries first. */
-function underTheRule<Result>(run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof Ed25519CanaryError)) throw error;
-    const message = "this build of Node does not follow the Ed25519 rule";
-    throw new VerificationError("canary_failed", message, { cause: error });
-  }
-}
-
 /**
  * Whether a signature is good by the rule of docs/PROTOCOL.md, "Ed25519", which is stricter than most libraries.
- * @throws VerificationError `canary_failed` if this build of Node does not follow the rule
+ * @throws VerificationError `ed25519_canary` if this runtime does not follow the rule
  */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   return underTheRule(() => ed25519Verify(publicKey, message, signature));
@@ -44,8 +36,8 @@ export function verifySignature(publicKey: Uint8Array, message: Uint8Array, sign
 
 /**
  * Runs the canaries: three public signatures on which verifiers differ. Every verifier here runs them by itself.
- * @throws VerificationError `canary_failed`
+ * @throws VerificationError `ed25519_canary`
  */
-export function assertCanaries(): void {
+export function checkCanaries(): void {
   underTheRule(() => assertEd25519Canaries(ed25519Verify));
 }

@@ -51,10 +51,6 @@ export class AnchoringError extends Error {
     this.retryAfter = context.retryAfter ?? null;
     this.endpoint = context.endpoint ?? null;
   }
-
-  override get name(): string {
-    return this.constructor.name;
-  }
 }
 
 /** A value of the caller's that cannot be meant. Nothing was signed or sent. */
@@ -241,3 +237,29 @@ export class Rollback extends VerificationError {}
 
 /** Two states that cannot both be of one append-only log: somebody is shown another history. `result` holds both. */
 export class SplitView extends VerificationError {}
+
+/** A minifier renames classes; it leaves these names as they are. */
+const CLASSES = {
+  AnchoringError,
+  ApiProblem,
+  Cancelled,
+  Conflict,
+  ConnectionFailed,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  OutcomeUnknown,
+  RateLimited,
+  Rollback,
+  SigningFailed,
+  SplitView,
+  TimedOut,
+  Unauthorized,
+  Unavailable,
+  UnexpectedAnswer,
+  Unprocessable,
+  VerificationError,
+};
+for (const [name, { prototype }] of Object.entries(CLASSES)) {
+  Object.defineProperty(prototype, "name", { value: name, configurable: true, writable: true });
+}

@@ -230,7 +230,8 @@ interface Failure {
 }
 
 function failureOf({ call, endpoint, result, inDoubt, attempt, wallClockMs }: Failure): AnchoringError {
-  const tries = attempt === 1 ? "one try" : `${attempt} tries`;
+  // No API key can be in it: an endpoint has no user and no query.
+  const tries = attempt === 1 ? `one try, of ${endpoint}` : `${attempt} tries, the last of ${endpoint}`;
   const waitMs = result instanceof TransportFailure ? null : retryAfterMs(result, wallClockMs);
   const asked = { apiKey: call.apiKey, endpoint, requestId: call.requestId, waitMs };
   const problem = result instanceof TransportFailure ? null : problemOf(result, asked);

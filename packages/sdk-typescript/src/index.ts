@@ -1,6 +1,8 @@
 /** Client and offline verifier of the event anchoring service. */
 export { Client } from "./client.ts";
 export type { BatchOptions, CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
+export { ManyInterrupted } from "./create-many.ts";
+export type { ManyEvents, ManyItem, ManyOptions } from "./create-many.ts";
 export type { FollowQuestion, FollowedHead, HeldHead } from "./follow-heads.ts";
 export type { EndpointResponse, FailedTry, Timing } from "./exchange.ts";
 export { readers } from "./answer-reader.ts";
@@ -63,13 +65,13 @@ export { PreparedRevocation, prepareRevocation } from "./prepare-revocation.ts";
 export type { RevocationContent, RevocationFields } from "./prepare-revocation.ts";
 export type { PreparedRequest } from "./prepared-request.ts";
 export { fromWireNames, wireName } from "./wire-names.ts";
-export { PayloadToSign } from "./payload-to-sign.ts";
-export type { SignerRole } from "./payload-to-sign.ts";
+export { Payload } from "./payload.ts";
+export type { SignerRole } from "./payload.ts";
 export { signerOf } from "./signing.ts";
 export type { Signer } from "./signing.ts";
 export { LocalKey } from "./local-key.ts";
 
-export { Receipt, readReceipt } from "./receipt.ts";
+export { Receipt } from "./receipt.ts";
 export { inspectReceipt, verifyReceipt } from "./verify-receipt.ts";
 export type { ReceiptCheck, ReceiptReport, VerifiedReceipt } from "./verify-receipt.ts";
 export { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
@@ -77,9 +79,9 @@ export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
 export { addScopes, inspectBundle, verifyBundle } from "./verify-bundle.ts";
 export type { BundleCheck } from "./verify-bundle.ts";
 export { Scope } from "./scope.ts";
-export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
+export { checkNotOlder, extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
 export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";
-export { assertCanaries, sha256, verifySignature } from "./crypto.ts";
+export { checkCanaries, sha256, verifySignature } from "./crypto.ts";
 export { Monitor } from "./monitor.ts";
 export type {
   KnownOrigin,
@@ -92,7 +94,8 @@ export type {
 export type { Alarm, AlarmCode } from "./monitor-alarm.ts";
 export { proofFromTiles } from "./proof-from-tiles.ts";
 export type { FetchTile } from "./proof-from-tiles.ts";
-export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
+export { FileMonitorStore } from "./file-monitor-store.ts";
+export { MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
 export type {
   BundleCheckCode,

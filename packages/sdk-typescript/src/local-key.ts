@@ -1,37 +1,24 @@
-import { inspect } from "node:util";
-import { createPrivateKey, createPublicKey, randomBytes, sign } from "node:crypto";
-import type { KeyObject } from "node:crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { SigningFailed } from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
+import type { SecretKey } from "./secret-key.ts";
+import { INSPECT, randomBytes, secretKeyOf } from "./secrets.ts";
 import type { Signer } from "./signing.ts";
 
 const SEED_BYTES = 32;
-/** RFC 8410: PKCS #8 of an Ed25519 key, up to the 32 bytes of its seed. */
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
-
-function privateKeyOf(seed: Uint8Array): KeyObject {
-  const der = Buffer.concat([PKCS8_PREFIX, seed]);
-  try {
-    return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-  } finally {
-    der.fill(0);
-  }
-}
-
 /**
  * An Ed25519 private key in this process. It never prints: neither `console.log` nor JSON shows more than its public
- * key. The secret lives in OpenSSL alone; `destroy` lets go of it, and OpenSSL overwrites its copy when it frees it.
+ * key. On Node the secret lives in OpenSSL alone; `destroy` lets go of it, and OpenSSL overwrites it when it frees
+ * that copy. In a browser it is an array in memory, which `destroy` overwrites.
  */
 export class LocalKey implements Signer {
   /** 32 bytes. */
   readonly publicKey: Uint8Array;
-  #key: KeyObject | null;
+  #key: SecretKey | null;
 
-  private constructor(key: KeyObject) {
-    const spki = createPublicKey(key).export({ format: "der", type: "spki" });
-    this.publicKey = Uint8Array.from(spki.subarray(spki.length - 32));
+  private constructor(key: SecretKey) {
+    this.publicKey = key.publicKey;
     this.#key = key;
   }
 
@@ -39,7 +26,7 @@ export class LocalKey implements Signer {
   static generate(): LocalKey {
     const seed = randomBytes(SEED_BYTES);
     try {
-      return new LocalKey(privateKeyOf(seed));
+      return new LocalKey(secretKeyOf(seed));
     } finally {
       seed.fill(0);
     }
@@ -49,7 +36,7 @@ export class LocalKey implements Signer {
   static fromSeed(seed: Bytes32): LocalKey {
     const copy = bytes32("seed", seed);
     try {
-      return new LocalKey(privateKeyOf(copy));
+      return new LocalKey(secretKeyOf(copy));
     } finally {
       copy.fill(0);
     }
@@ -66,19 +53,17 @@ export class LocalKey implements Signer {
 
   /** @returns 64 bytes (RFC 8032); the same payload always gives the same. @throws SigningFailed once destroyed */
   sign(payload: Uint8Array): Uint8Array {
-    return Uint8Array.from(sign(null, payload, this.#held()));
+    return this.#held().sign(payload);
   }
 
   /** The seed, to be kept somewhere safe: 32 secret bytes. Overwrite them when done. @throws SigningFailed */
   exportSeed(): Uint8Array {
-    const der = this.#held().export({ format: "der", type: "pkcs8" });
-    const seed = Uint8Array.from(der.subarray(der.length - SEED_BYTES));
-    der.fill(0);
-    return seed;
+    return this.#held().exportSeed();
   }
 
   /** Lets go of the secret. Signing fails from now on. */
   destroy(): void {
+    this.#key?.destroy();
     this.#key = null;
   }
 
@@ -91,11 +76,11 @@ export class LocalKey implements Signer {
     return this.publicKeyHex;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return this.toString();
   }
 
-  #held(): KeyObject {
+  #held(): SecretKey {
     if (this.#key === null) throw new SigningFailed(`the key ${this.publicKeyHex} was destroyed`);
     return this.#key;
   }

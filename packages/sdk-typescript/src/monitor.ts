@@ -22,7 +22,7 @@ import type { MonitorState, MonitorStore } from "./monitor-store.ts";
 import { checkpointIn } from "./signed-note.ts";
 import { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 import type { VerifiedCheckpoint } from "./verify-checkpoint.ts";
-import { extendTrustRoot, refuseOlderThan, verifyTrustRoot } from "./verify-trust-root.ts";
+import { extendTrustRoot, checkNotOlder, verifyTrustRoot } from "./verify-trust-root.ts";
 import type { TrustRootDocument } from "./verify-trust-root.ts";
 
 /** What a monitor watches of an EEA. */
@@ -171,7 +171,7 @@ export class Monitor {
   }
 
   /** Holds an EEA that came some other way against what was seen, and keeps it if it is newer. @throws as `update` */
-  async observe(latest: WatchedLatest): Promise<ObservedOrigin> {
+  async accept(latest: WatchedLatest): Promise<ObservedOrigin> {
     const before = await this.#store.load();
     const sight = sightOf(before);
     const { originFingerprint } = latest;
@@ -210,7 +210,7 @@ export class Monitor {
       throw new VerificationError("monitor_state_of_another_cluster", message);
     }
     try {
-      if (sight.trustRoot !== null) refuseOlderThan(chain, sight.trustRoot);
+      if (sight.trustRoot !== null) checkNotOlder(chain, sight.trustRoot);
     } catch (error) {
       if (!(error instanceof Rollback || error instanceof SplitView)) throw error;
       sight.alarms.push(trustRootAlarm(node, trustRoot.version, error));

@@ -5,7 +5,7 @@ import { attributeType, bytes32, bytes64, contentOf, timeMs } from "./inputs.ts"
 import type { Bytes32, Bytes64 } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
-import { PayloadToSign } from "./payload-to-sign.ts";
+import { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
@@ -35,11 +35,11 @@ export class PreparedClaimAnchor implements PreparedRequest {
   /** As it was read. Spread it into `createClaimAnchor`, with the two signatures. */
   readonly fields: ClaimContent;
   /** What the subject signs: 207 bytes. */
-  readonly subjectPayload: PayloadToSign;
+  readonly subjectPayload: Payload;
 
   constructor(fields: ClaimContent) {
     this.fields = Object.freeze(fields);
-    this.subjectPayload = new PayloadToSign("subject", fields.subjectPublicKey, claimPayload(fields));
+    this.subjectPayload = new Payload("subject", fields.subjectPublicKey, claimPayload(fields));
   }
 
   /** The body without its signatures. */
@@ -61,16 +61,16 @@ export class PreparedClaimAnchor implements PreparedRequest {
   }
 
   /** What is signed after these signatures; null: both have signed. @throws InvalidInput */
-  nextPayload([first, second]: readonly Bytes64[]): PayloadToSign | null {
+  nextPayload([first, second]: readonly Bytes64[]): Payload | null {
     if (first === undefined) return this.subjectPayload;
     return second === undefined ? this.issuerPayload(first) : null;
   }
 
   /** What the issuer signs, once the subject has: 130 bytes. @throws InvalidInput */
-  issuerPayload(subjectSignature: Bytes64): PayloadToSign {
+  issuerPayload(subjectSignature: Bytes64): Payload {
     const first = bytes64("subjectSignature", subjectSignature);
     const bytes = claimIssuerPayload(this.subjectPayload.bytes, first, sha256);
-    return new PayloadToSign("issuer", this.fields.issuerPublicKey, bytes);
+    return new Payload("issuer", this.fields.issuerPublicKey, bytes);
   }
 
   /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */

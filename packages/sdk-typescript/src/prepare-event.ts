@@ -5,7 +5,7 @@ import { absentOr, bytes32, bytes64, clientEventId, contentOf, reference } from 
 import type { Bytes32, Bytes64, Door, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
-import { PayloadToSign } from "./payload-to-sign.ts";
+import { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
@@ -52,11 +52,11 @@ export class PreparedEventAnchor implements PreparedRequest {
   readonly signingOrder = ["actor"] as const;
   readonly fields: EventFields;
   /** What the actor signs: 289 bytes. The `clientEventId` is no part of it. */
-  readonly actorPayload: PayloadToSign;
+  readonly actorPayload: Payload;
 
   constructor(fields: EventFields) {
     this.fields = Object.freeze(fields);
-    this.actorPayload = new PayloadToSign("actor", fields.actorPublicKey, eventActorPayload(fields));
+    this.actorPayload = new Payload("actor", fields.actorPublicKey, eventActorPayload(fields));
   }
 
   /** The body without its signature. */
@@ -72,7 +72,7 @@ export class PreparedEventAnchor implements PreparedRequest {
   }
 
   /** What is signed after these signatures; null: the actor has signed, or there is none. */
-  nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null {
+  nextPayload(signatures: readonly Bytes64[]): Payload | null {
     return this.fields.actorPublicKey === null || signatures.length > 0 ? null : this.actorPayload;
   }
 

@@ -5,7 +5,7 @@ import { bytes32, bytes64, contentOf, reference, timeMs, u32 } from "./inputs.ts
 import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
-import { PayloadToSign } from "./payload-to-sign.ts";
+import { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
@@ -40,11 +40,11 @@ export class PreparedGrantAnchor implements PreparedRequest {
   /** As it was read. Spread it into `createGrantAnchor`, with the two signatures. */
   readonly fields: GrantContent;
   /** What the grantor signs: 279 bytes. */
-  readonly grantorPayload: PayloadToSign;
+  readonly grantorPayload: Payload;
 
   constructor(fields: GrantContent) {
     this.fields = Object.freeze(fields);
-    this.grantorPayload = new PayloadToSign("grantor", fields.grantorPublicKey, grantPayload(fields));
+    this.grantorPayload = new Payload("grantor", fields.grantorPublicKey, grantPayload(fields));
   }
 
   /** The body without its signatures. */
@@ -69,16 +69,16 @@ export class PreparedGrantAnchor implements PreparedRequest {
   }
 
   /** What is signed after these signatures; null: both have signed. @throws InvalidInput */
-  nextPayload([first, second]: readonly Bytes64[]): PayloadToSign | null {
+  nextPayload([first, second]: readonly Bytes64[]): Payload | null {
     if (first === undefined) return this.grantorPayload;
     return second === undefined ? this.witnessPayload(first) : null;
   }
 
   /** What the witness signs, once the grantor has: 131 bytes. @throws InvalidInput */
-  witnessPayload(grantorSignature: Bytes64): PayloadToSign {
+  witnessPayload(grantorSignature: Bytes64): Payload {
     const first = bytes64("grantorSignature", grantorSignature);
     const bytes = grantWitnessPayload(this.grantorPayload.bytes, first, sha256);
-    return new PayloadToSign("witness", this.fields.witnessPublicKey, bytes);
+    return new Payload("witness", this.fields.witnessPublicKey, bytes);
   }
 
   /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */

@@ -11,7 +11,7 @@ import { absentOr, bytes32, bytes64, contentOf, reasonNumber, timeMs } from "./i
 import type { Bytes32, Bytes64, RevocationReason } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
-import { PayloadToSign } from "./payload-to-sign.ts";
+import { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
@@ -45,7 +45,7 @@ export class PreparedRevocation implements PreparedRequest {
   readonly signingOrder = ["revoker"] as const;
   readonly fields: RevocationFields;
   /** What the revoker signs: 113 bytes. */
-  readonly revokerPayload: PayloadToSign;
+  readonly revokerPayload: Payload;
 
   constructor(fields: RevocationFields) {
     this.fields = Object.freeze(fields);
@@ -56,7 +56,7 @@ export class PreparedRevocation implements PreparedRequest {
       suspectSince: fields.suspectSince,
       issuedAt: fields.issuedAt,
     });
-    this.revokerPayload = new PayloadToSign("revoker", fields.revokerPublicKey, bytes);
+    this.revokerPayload = new Payload("revoker", fields.revokerPublicKey, bytes);
   }
 
   /** The body without its signature; the target is in the path. */
@@ -74,7 +74,7 @@ export class PreparedRevocation implements PreparedRequest {
   }
 
   /** What is signed after these signatures; null: the revoker has signed, or an operator revokes. */
-  nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null {
+  nextPayload(signatures: readonly Bytes64[]): Payload | null {
     return this.fields.revokerPublicKey === null || signatures.length > 0 ? null : this.revokerPayload;
   }
 

@@ -1,6 +1,6 @@
 import type { Bytes64 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
-import type { PayloadToSign, SignerRole } from "./payload-to-sign.ts";
+import type { Payload, SignerRole } from "./payload.ts";
 
 /** What every prepared request can do, whatever it is about: to be signed step by step, in several places. */
 export interface PreparedRequest {
@@ -13,7 +13,7 @@ export interface PreparedRequest {
    * @param signatures those that there are, in signing order; they are not verified
    * @returns null if no other party signs
    */
-  nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null;
+  nextPayload(signatures: readonly Bytes64[]): Payload | null;
   /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */
   request(...signatures: readonly Bytes64[]): JsonBody;
 }

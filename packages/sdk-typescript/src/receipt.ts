@@ -13,7 +13,7 @@ import { VerificationError } from "./errors.ts";
 
 /**
  * Leaf, inclusion path and cosigned checkpoint: all that proves one anchor, given a trust root. Having one proves
- * nothing; `verifyReceipt` does. `JSON.stringify(receipt)` is its wire form, `toTlogProof()` the file to keep.
+ * nothing; `verifyReceipt` does. `JSON.stringify(receipt)` is its wire form, `toProofText()` the file to keep.
  */
 export class Receipt {
   /** The parts that verification works on. */
@@ -27,6 +27,21 @@ export class Receipt {
     this.parts = parts;
     this.anchorId = anchorId;
     this.trustRootVersion = trustRootVersion;
+  }
+
+  /**
+   * Reads a receipt, which may be attacker-controlled, and verifies nothing.
+   * @param source tlog-proof text, JSON text, or parsed JSON
+   * @throws VerificationError `proof_…`
+   */
+  static parse(source: unknown): Receipt {
+    if (source instanceof Receipt) return source;
+    try {
+      return typeof source === "string" ? readText(source) : readJson(source);
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error;
+      throw new VerificationError(error.code, `not a receipt: ${error.message}`, { cause: error });
+    }
   }
 
   /** The bytes of the leaf. */
@@ -54,11 +69,11 @@ export class Receipt {
   }
 
   /** C2SP tlog-proof, the canonical form: the text of a `.tlog-proof` file. */
-  toTlogProof(): string {
+  toProofText(): string {
     return formatProof(this.parts);
   }
 
-  /** The wire form, as `readReceipt` reads it. */
+  /** The wire form, as `Receipt.parse` reads it. */
   toJSON(): ReceiptJson {
     return {
       anchor_id: this.anchorId,
@@ -69,21 +84,6 @@ export class Receipt {
       checkpoint: this.checkpoint,
       trust_root_version: this.trustRootVersion ?? 0,
     };
-  }
-}
-
-/**
- * Reads a receipt, which may be attacker-controlled, and verifies nothing.
- * @param source tlog-proof text, JSON text, or parsed JSON
- * @throws VerificationError `proof_…`
- */
-export function readReceipt(source: unknown): Receipt {
-  if (source instanceof Receipt) return source;
-  try {
-    return typeof source === "string" ? readText(source) : readJson(source);
-  } catch (error) {
-    if (!(error instanceof ProofError)) throw error;
-    throw new VerificationError(error.code, `not a receipt: ${error.message}`, { cause: error });
   }
 }
 

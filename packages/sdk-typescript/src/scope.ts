@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   ScopeError,
   discloseScope,
@@ -14,6 +13,7 @@ import { sha256 } from "./crypto.ts";
 import { VerificationError } from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
+import { randomBytes } from "./secrets.ts";
 
 const SALT_BYTES = 32;
 
@@ -48,7 +48,7 @@ export class Scope {
    * @throws VerificationError `scope_malformed`, `scope_too_large`
    */
   static make(statements: Readonly<Record<string, ScopeValue>>): Scope {
-    const nextSalt = (): Uint8Array => Uint8Array.from(randomBytes(SALT_BYTES));
+    const nextSalt = (): Uint8Array => randomBytes(SALT_BYTES);
     return new Scope(refusing(() => makeScope(statements, nextSalt, sha256)));
   }
 
@@ -57,7 +57,7 @@ export class Scope {
    * @throws VerificationError `scope_too_large`, `scope_json_invalid`, `scope_format_unknown`, `scope_malformed`,
    * `scope_repeated`, `scope_hash_differs`
    */
-  static read(source: string | Uint8Array): Scope {
+  static parse(source: string | Uint8Array): Scope {
     return refusing(() => {
       const parts = parseScope(typeof source === "string" ? source : bytesToUtf8(source));
       verifyScope(parts, sha256);

@@ -1,5 +1,4 @@
 /** From what a caller gives to a body that is signed and checked. */
-import { randomUUID } from "node:crypto";
 import {
   LEAF_KIND,
   claimPayload,
@@ -21,8 +20,9 @@ import type { SemanticAnchorInput } from "./prepare-event.ts";
 import { prepareGrantAnchor } from "./prepare-grant.ts";
 import type { GrantAnchorContent } from "./prepare-grant.ts";
 import { prepareRevocation } from "./prepare-revocation.ts";
-import type { PayloadToSign, SignerRole } from "./payload-to-sign.ts";
+import type { Payload, SignerRole } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
+import { randomUuid } from "./random-id.ts";
 import { signWith } from "./signing.ts";
 import type { Signer } from "./signing.ts";
 
@@ -112,7 +112,7 @@ export interface SignedRequest extends LeafExpectation {
 /** How one party signs. */
 interface Party {
   readonly publicKey: Uint8Array;
-  sign(payload: PayloadToSign): Promise<Uint8Array>;
+  sign(payload: Payload): Promise<Uint8Array>;
 }
 
 /** null: the party is not there at all. @throws InvalidInput if it is neither a signer nor a key with its signature */
@@ -249,6 +249,6 @@ export async function revocationRequest(
 
 /** A new id unless one is given; null if the caller wants none. @throws InvalidInput */
 export function chosenClientEventId(given: string | null | undefined): string | null {
-  if (given === undefined) return randomUUID();
+  if (given === undefined) return randomUuid();
   return given === null ? null : clientEventId("clientEventId", given);
 }

@@ -4,7 +4,7 @@ import { verifySignature } from "./crypto.ts";
 import { SigningFailed } from "./errors.ts";
 import { bytes32, bytes64 } from "./inputs.ts";
 import type { Bytes32, Bytes64 } from "./inputs.ts";
-import type { PayloadToSign, SignerRole } from "./payload-to-sign.ts";
+import type { Payload, SignerRole } from "./payload.ts";
 
 /** A party's key, wherever it is. Ed25519 (RFC 8032) over the payload as it is, without hashing it before. */
 export interface Signer {
@@ -19,7 +19,7 @@ export function signerOf(publicKey: Bytes32, sign: Signer["sign"]): Signer {
 }
 
 /** Refuses a signature that the service would refuse. @throws SigningFailed */
-export function checkSignature(payload: PayloadToSign, signature: Uint8Array): void {
+export function checkSignature(payload: Payload, signature: Uint8Array): void {
   const { publicKey, role, bytes } = payload;
   if (publicKey !== null && verifySignature(publicKey, bytes, signature)) return;
   const key = publicKey === null ? "no key" : bytesToHex(publicKey);
@@ -30,13 +30,13 @@ export function checkSignature(payload: PayloadToSign, signature: Uint8Array): v
  * Asks for a signature and checks it.
  * @throws SigningFailed whatever the signer threw is its cause
  */
-export async function signWith(signer: Signer, payload: PayloadToSign): Promise<Uint8Array> {
+export async function signWith(signer: Signer, payload: Payload): Promise<Uint8Array> {
   const signature = await answerOf(signer, payload);
   checkSignature(payload, signature);
   return signature;
 }
 
-async function answerOf(signer: Signer, payload: PayloadToSign): Promise<Uint8Array> {
+async function answerOf(signer: Signer, payload: Payload): Promise<Uint8Array> {
   try {
     // A copy: a signer may keep or change its argument.
     return bytes64(`${payload.role}Signature`, await signer.sign(Uint8Array.from(payload.bytes), payload.role));

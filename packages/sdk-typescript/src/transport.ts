@@ -111,7 +111,13 @@ export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Uint8Ar
     }
     chunks.push(chunk);
   }
-  return Uint8Array.from(Buffer.concat(chunks));
+  const joined = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return joined;
 }
 
 /** One request under way: what may end it early, and what a failure then is. */
@@ -161,12 +167,29 @@ class Flight {
   }
 }
 
+/** The chunks of a stream. By its reader: not every browser can iterate over one. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  let isLeft = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      isLeft = true;
+      yield value;
+      isLeft = false;
+    }
+  } finally {
+    if (isLeft) await reader.cancel();
+  }
+}
+
 /** The bytes of an answer as they come; the clock runs while the next ones are waited for. */
 async function* bodyOf(response: Response, flight: Flight): AsyncGenerator<Uint8Array> {
   try {
     if (response.body === null) return;
     flight.startClock();
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunksOf(response.body)) {
       flight.stopClock();
       yield chunk;
       flight.startClock();
@@ -189,7 +212,7 @@ export function fetchTransport(fetchFunction: typeof fetch = fetch): Transport {
     try {
       flight.startClock();
       const { status, headers, body } = await flight.send(fetchFunction);
-      const bytes = body === null ? new Uint8Array() : await readBody(body as AsyncIterable<Uint8Array>);
+      const bytes = body === null ? new Uint8Array() : await readBody(chunksOf(body));
       return { status, headers: Object.fromEntries(headers), body: bytes };
     } catch (error) {
       throw flight.failureOf(error);

@@ -11,8 +11,7 @@ import { crypto, sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
-import { readReceipt } from "./receipt.ts";
-import type { Receipt } from "./receipt.ts";
+import { Receipt } from "./receipt.ts";
 
 /** What a receipt is judged by, and what you know by other means. */
 export interface ReceiptCheck {
@@ -101,7 +100,7 @@ function conclusionOf(
 export function inspectReceipt(source: unknown, check: ReceiptCheck): ReceiptReport {
   const { eventHash, payload, anchorId, renewal, requireCurrent = false, requireWitnessed = false } = check;
   if (payload !== undefined && !(payload instanceof Uint8Array)) throw new InvalidInput("payload", "expected bytes");
-  const receipt = readReceipt(source);
+  const receipt = Receipt.parse(source);
   const verification = verify(
     {
       receipt: receipt.parts,

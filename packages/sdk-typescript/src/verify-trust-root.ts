@@ -57,7 +57,7 @@ function chainOf(verification: TrustRootVerification): TrustRootChain {
 }
 
 /** @throws Rollback, SplitView */
-export function refuseOlderThan(chain: TrustRootChain, { version, rootThk: seen }: HighestSeen): void {
+export function checkNotOlder(chain: TrustRootChain, { version, rootThk: seen }: HighestSeen): void {
   const thk = bytes32("highestSeen.rootThk", seen);
   const difference = compareWithHighestSeen(chain, { version: count("highestSeen.version", version), rootThk: thk });
   if (difference === null) return;
@@ -81,7 +81,7 @@ export function verifyTrustRoot(input: TrustRootInput): TrustRootChain {
   const chain = chainOf(
     verifyTrustRootChain({ documents: documents.slice(Math.max(pinned, 0)), pinnedRootThk }, crypto),
   );
-  if (input.highestSeen !== undefined && input.highestSeen !== null) refuseOlderThan(chain, input.highestSeen);
+  if (input.highestSeen !== undefined && input.highestSeen !== null) checkNotOlder(chain, input.highestSeen);
   return chain;
 }
 
@@ -106,6 +106,6 @@ export function extendTrustRoot(held: TrustRootChain, documents: readonly TrustR
   }
   const start = texts.findIndex((document) => isThk(document, shared.rootThk));
   const other = chainOf(verifyTrustRootChain({ documents: texts.slice(start), pinnedRootThk: shared.rootThk }, crypto));
-  refuseOlderThan(other, { version, rootThk: newest.rootThk });
+  checkNotOlder(other, { version, rootThk: newest.rootThk });
   return held;
 }

@@ -179,10 +179,10 @@ describe("a monitor", () => {
     await monitor.update();
     service.hashes = leafHashes(7);
     const latest = await service.monitored.latest({ originFingerprint: ORIGIN_HEX });
-    expect(await monitor.observe(latest)).toMatchObject({ previousTreeSize: 5, checkpoint: { treeSize: 7 } });
+    expect(await monitor.accept(latest)).toMatchObject({ previousTreeSize: 5, checkpoint: { treeSize: 7 } });
     service.hashes = leafHashes(6);
     const older = await service.monitored.latest({ originFingerprint: ORIGIN_HEX });
-    expect(await errorOf(monitor.observe(older))).toBeInstanceOf(Rollback);
+    expect(await errorOf(monitor.accept(older))).toBeInstanceOf(Rollback);
   });
 });
 

@@ -297,17 +297,17 @@ describe("histories", () => {
     [
       CLAIMS,
       (client: Client) =>
-        all(client.eachClaimAnchor({ entityFingerprint: entity, attributeType: `0x${type.toString(16)}` })),
+        all(client.iterateClaimAnchors({ entityFingerprint: entity, attributeType: `0x${type.toString(16)}` })),
       { entity_fingerprint: entity, attribute_type: String(type), history: "true" },
     ],
     [
       GRANTS,
-      (client: Client) => all(client.eachGrantAnchor({ grantorFingerprint: ID, granteeFingerprint: HASH })),
+      (client: Client) => all(client.iterateGrantAnchors({ grantorFingerprint: ID, granteeFingerprint: HASH })),
       { grantor_fingerprint: ID, grantee_fingerprint: HASH, history: "true" },
     ],
     [
       GRANTS,
-      (client: Client) => all(client.eachGrantAnchor({ granteeFingerprint: HASH })),
+      (client: Client) => all(client.iterateGrantAnchors({ granteeFingerprint: HASH })),
       { grantee_fingerprint: HASH, history: "true" },
     ],
   ])("%s: every page, each with what is asked for", async (operation, items, query) => {

@@ -18,11 +18,11 @@ function codeOf(action: () => unknown): string {
 
 describe("a scope", () => {
   test("is made, disclosed in part, read and verified", () => {
-    const shown = Scope.read(scope.disclose(["max_amount"]).toText());
+    const shown = Scope.parse(scope.disclose(["max_amount"]).toText());
     expect([shown.statements, shown.withheld]).toEqual([{ max_amount: 5000 }, 2]);
     shown.verify(scope.scopeHash);
     shown.verify(Buffer.from(scope.scopeHash, "hex"));
-    expect(Scope.read(Buffer.from(shown.toText())).toJSON()).toEqual(shown.toJSON());
+    expect(Scope.parse(Buffer.from(shown.toText())).toJSON()).toEqual(shown.toJSON());
   });
 
   test("has other salts each time", () => {
@@ -32,9 +32,9 @@ describe("a scope", () => {
 
   test("is refused with the codes of the protocol", () => {
     const text = scope.toText();
-    expect(codeOf(() => Scope.read(text.replace("5000", "9000")))).toBe("scope_hash_differs");
-    expect(codeOf(() => Scope.read(Uint8Array.of(0xff)))).toBe("scope_json_invalid");
-    expect(codeOf(() => Scope.read(`${" ".repeat(1024 * 1024)}${text}`))).toBe("scope_too_large");
+    expect(codeOf(() => Scope.parse(text.replace("5000", "9000")))).toBe("scope_hash_differs");
+    expect(codeOf(() => Scope.parse(Uint8Array.of(0xff)))).toBe("scope_json_invalid");
+    expect(codeOf(() => Scope.parse(`${" ".repeat(1024 * 1024)}${text}`))).toBe("scope_too_large");
     expect(codeOf(() => Scope.make({ amount: 0.5 }))).toBe("scope_malformed");
     expect(codeOf(() => scope.disclose(["amount"]))).toBe("scope_name_unknown");
     expect(() => scope.verify("ab")).toThrow("scopeHash");
@@ -55,7 +55,7 @@ describe("a bundle with disclosures", () => {
   }
   const { good } = vectors("bundle-scope") as { readonly good: readonly Case[] };
   const found = good.find(({ name }) => name === "scopes: nothing withheld");
-  const whole = Scope.read(JSON.stringify(found?.bundle.scopes[0]));
+  const whole = Scope.parse(JSON.stringify(found?.bundle.scopes[0]));
   const plain = JSON.stringify({ ...found?.bundle, scopes: [] });
   const pin = { pinnedRootThk: found?.pinned_root_thk };
 

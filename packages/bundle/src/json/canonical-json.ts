@@ -3,8 +3,8 @@ import type { BundleJson } from "./strict-json.ts";
 
 /**
  * JSON without spaces, the names of an object ascending by their UTF-16 code units, which is how JavaScript compares
- * texts; JSON.stringify writes texts and integers as section 3.2.2 asks.
- * @param value whole Unicode in every text, and no number but safe integers
+ * texts; JSON.stringify writes texts and numbers as section 3.2.2 asks.
+ * @param value whole Unicode in every text, and finite numbers
  */
 export function canonicalJson(value: BundleJson): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

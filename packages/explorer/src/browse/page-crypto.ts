@@ -10,6 +10,6 @@ export const crypto = rememberVerdicts(nobleCrypto);
 export const { sha256 } = nobleCrypto;
 export const verifySignature = nobleCrypto.ed25519Verify;
 
-export function assertCanaries(): void {
+export function checkCanaries(): void {
   assertEd25519Canaries(nobleCrypto.ed25519Verify);
 }

@@ -1,6 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
@@ -46,21 +44,6 @@ describe("the built file", () => {
     const html = readFileSync(pageFile, "utf8");
     expect(readFileSync(again, "utf8") === html).toBe(true);
     expect(html.includes(CHECKOUT)).toBe(false);
-  });
-
-  test("is released as verify.html, twice the same, with its SHA-256", () => {
-    const [first = [], second] = ["one", "two"].map((name) => {
-      const folder = join(home, name);
-      const script = join(CHECKOUT, "packages/explorer/scripts/make-release.js");
-      const { status, stdout } = spawnSync(process.execPath, [script, folder], { encoding: "utf8" });
-      if (status !== 0) throw new Error(`nothing was released: ${stdout}`);
-      expect(readdirSync(folder).toSorted()).toEqual(["verify.html", "verify.html.sha256"]);
-      return [readFileSync(join(folder, "verify.html")), readFileSync(join(folder, "verify.html.sha256"))] as const;
-    });
-    expect(second).toEqual(first);
-    const [html = Buffer.of(), sum = Buffer.of()] = first;
-    expect(html.equals(readFileSync(pageFile))).toBe(true);
-    expect(sum.toString("utf8")).toBe(`${createHash("sha256").update(html).digest("hex")}  verify.html\n`);
   });
 });
 

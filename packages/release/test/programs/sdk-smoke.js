@@ -1,17 +1,29 @@
 /**
- * Uses the packed package as a program of its user would, on whatever Node runs it. Arguments: the unpacked package,
- * the vectors of receipts, the vectors of prepared records, an answer of the service. Prints what went wrong.
+ * Uses the package as a program of its user would, on whatever Node runs it. Arguments: the project where it is
+ * installed, `import` or `require`, the vectors of receipts, the vectors of prepared records, an answer of the service.
+ * Prints what went wrong.
  */
 import { strictEqual, throws } from "node:assert";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [entry, receipts, prepared, answer] = process.argv.slice(2);
+const [project, way, receipts, prepared, answer] = process.argv.slice(2);
 const json = (path) => JSON.parse(readFileSync(path, "utf8"));
-const sdk = await import(pathToFileURL(entry).href);
+const installed = join(project, "node_modules/@event-anchoring/sdk");
+const { import: imported, require: required } = json(join(installed, "package.json")).exports["."];
+const sdk =
+  way === "require"
+    ? createRequire(join(project, "program.js"))("@event-anchoring/sdk")
+    : await import(pathToFileURL(join(installed, imported.default)).href);
+strictEqual(
+  createRequire(join(project, "program.js")).resolve("@event-anchoring/sdk"),
+  join(installed, required.default),
+);
 
-sdk.assertCanaries();
+sdk.checkCanaries();
 
 const shared = json(receipts);
 const documents = shared.trust_roots.slice(0, 1);
@@ -51,4 +63,4 @@ const created = await client.createEventAnchor(eventHash, { semanticAnchor });
 strictEqual(created.anchor.anchorId, json(answer).anchor.anchor_id);
 server.close();
 server.closeAllConnections();
-process.stdout.write(`works on Node ${process.versions.node}\n`);
+process.stdout.write(`works by ${way} on Node ${process.versions.node}\n`);

@@ -4,7 +4,7 @@ import { sha256 } from "./crypto.ts";
 export type SignerRole = "subject" | "issuer" | "grantor" | "witness" | "actor" | "revoker";
 
 /** The bytes that one party signs, with Ed25519 and no hashing before it. docs/PROTOCOL.md, "What parties sign". */
-export class PayloadToSign {
+export class Payload {
   readonly role: SignerRole;
   /** Whose signature is wanted; null: not said. */
   readonly publicKey: Uint8Array | null;

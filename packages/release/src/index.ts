@@ -1,0 +1,1 @@
+export { releaseCommand } from "./command/release-command.ts";

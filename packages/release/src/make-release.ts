@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { tmpdir } from "node:os";
+import type { Maker } from "./artefact.ts";
+import { ReleaseError } from "./artefact.ts";
+import { SUMS_FILE, sumsOf } from "./sums.ts";
+
+/** What is to be made, and where it goes. */
+export interface ReleaseOrder {
+  readonly makers: readonly Maker[];
+  readonly version: string;
+  readonly sourceDateEpoch: number;
+  /** Replaced as a whole, once everything is made. */
+  readonly folder: string;
+  /** Makes everything once more, elsewhere, and refuses what differs. */
+  readonly isTwice: boolean;
+  /** Told of each maker when it is done. */
+  readonly onMade: (name: string, files: readonly string[], milliseconds: number) => void;
+}
+
+/**
+ * Makes a release: the artefacts, and their sums.
+ * @returns its files
+ * @throws ReleaseError an artefact cannot be made, or is another one the second time; the folder is as it was
+ */
+export async function makeRelease(order: ReleaseOrder): Promise<readonly string[]> {
+  await assertReplaceable(order.folder);
+  await mkdir(dirname(order.folder), { recursive: true });
+  const draft = await mkdtemp(`${order.folder}.`);
+  try {
+    const files: string[] = [];
+    for (const maker of order.makers) files.push(...(await makeOne(maker, order, draft, files)));
+    await writeFile(join(draft, SUMS_FILE), await sumsOf(draft, files));
+    await chmod(draft, 0o755);
+    await rm(order.folder, { recursive: true, force: true });
+    await rename(draft, order.folder);
+    return [...files, SUMS_FILE];
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** What is no release is not removed. */
+async function assertReplaceable(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const names = await readdir(folder);
+  if (names.length > 0 && !names.includes(SUMS_FILE)) {
+    throw new ReleaseError(`${folder} is not empty and has no ${SUMS_FILE}: it is no release, and is left as it is`);
+  }
+}
+
+async function makeOne(
+  maker: Maker,
+  order: ReleaseOrder,
+  draft: string,
+  earlier: readonly string[],
+): Promise<readonly string[]> {
+  const startedAt = performance.now();
+  const work = await mkdtemp(join(tmpdir(), `release-${maker.name}-`));
+  try {
+    const files = await makeIn(join(work, "once"), maker, order);
+    if (order.isTwice) await assertSame(maker, order, join(work, "once"), join(work, "again", "elsewhere"));
+    for (const file of files) {
+      if (earlier.includes(file) || file === SUMS_FILE) throw new ReleaseError(`${file} is made by two makers`);
+      await cp(join(work, "once", file), join(draft, file), { recursive: true });
+    }
+    order.onMade(maker.name, files, performance.now() - startedAt);
+    return files;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Runs a maker in a new folder, and holds what it says that it made against what is there. */
+async function makeIn(folder: string, maker: Maker, order: ReleaseOrder): Promise<readonly string[]> {
+  const { version, sourceDateEpoch } = order;
+  await mkdir(folder, { recursive: true });
+  const said = [...(await maker.make({ folder, version, sourceDateEpoch }))].sort();
+  const found = (await filesUnder(folder)).sort();
+  if (said.length === 0) throw new ReleaseError(`${maker.name} made nothing`);
+  if (said.join("\n") !== found.join("\n")) {
+    throw new ReleaseError(`${maker.name} says that it made ${said.join(", ")}, and made ${found.join(", ")}`);
+  }
+  return said;
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll(sep, posix.sep));
+}
+
+async function assertSame(maker: Maker, order: ReleaseOrder, once: string, again: string): Promise<void> {
+  const files = await makeIn(again, maker, order);
+  const [first, second] = [await sumsOf(once, await filesUnder(once)), await sumsOf(again, files)];
+  if (first === second) return;
+  const others = new Set(second.split("\n"));
+  const differing = first.split("\n").filter((line) => !others.has(line));
+  const names = differing.map((line) => line.slice(line.indexOf("  ") + 2)).join(", ");
+  throw new ReleaseError(`${maker.name} made other bytes the second time: ${names || "another list of files"}`);
+}

@@ -1,0 +1,9 @@
+import type { Maker } from "../artefact.ts";
+import { anchorVerify } from "./anchor-verify.ts";
+import { npmSdk } from "./npm-sdk.ts";
+import { pythonPackages } from "./python-packages.ts";
+import { rustCrate } from "./rust-crate.ts";
+import { verifyPage } from "./verify-page.ts";
+
+/** Everything that is released, in the order in which it is made. */
+export const MAKERS: readonly Maker[] = [npmSdk, pythonPackages, rustCrate, anchorVerify, verifyPage];

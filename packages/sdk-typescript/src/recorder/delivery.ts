@@ -1,0 +1,250 @@
+/** From the spool to the service and into the kept folder. */
+import { join } from "node:path";
+import { NotFlushed, SpoolFull } from "./errors.ts";
+import { askService, isSigned } from "./ask-service.ts";
+import type { ServiceOutcome } from "./ask-service.ts";
+import { KeptFolder } from "./kept-folder.ts";
+import type { RecorderSettings } from "./recorder-options.ts";
+import type { Spool } from "./spool.ts";
+import type { WaitingEvent } from "./waiting-event.ts";
+
+/** Batches under way: while one is kept, the next one is anchored. */
+const BATCHES_AT_ONCE = 2;
+/** A batch takes fewer events that carry a signature. */
+const SIGNED_MAX = 256;
+const PAUSE_MS = 500;
+const PAUSE_MS_MAX = 60_000;
+/** How full the spool may be when callers that wait for room go on. */
+const ROOM = 0.75;
+
+/**
+ * Events wait in `#waiting` until a batch is full or the first has waited `batchMs`. A batch that the service does not
+ * settle goes back to the front, and everything pauses, longer each time, until one is settled.
+ */
+export class Delivery {
+  readonly #settings: RecorderSettings;
+  readonly #spool: Spool;
+  readonly #folder: KeptFolder;
+  readonly #stopped = new AbortController();
+  /** Resolves when it is stopped. */
+  readonly #end = new Promise<null>((resolve) => {
+    this.#stopped.signal.addEventListener("abort", () => resolve(null));
+  });
+  #waiting: WaitingEvent[] = [];
+  /** When they are looked at. */
+  #dueMs = 0;
+  /** Nothing is sent before: the service did not settle the last batch. */
+  #pausedUntilMs = 0;
+  #batches = 0;
+  #failures = 0;
+  #flushes = 0;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #clearing: Promise<void> = Promise.resolve();
+  /** Called when a batch has ended, and all is looked at again. */
+  #onSettled: (() => void)[] = [];
+  #recorded = 0;
+  #durable = 0;
+  #anchored = 0;
+  #refused = 0;
+
+  constructor(settings: RecorderSettings, spool: Spool) {
+    this.#settings = settings;
+    this.#spool = spool;
+    this.#folder = new KeptFolder(settings.keep, join(settings.directory, "refused"), settings.files);
+  }
+
+  add(event: WaitingEvent): void {
+    this.#waiting.push(event);
+    this.#recorded++;
+    if (this.#waiting.length === 1) this.#wake(this.#settings.batchMs);
+    else if (this.#waiting.length === this.#settings.batchEventsMax) this.#wake(0);
+  }
+
+  /** Everything that was recorded so far survives the loss of power. */
+  async sync(): Promise<void> {
+    const recorded = this.#recorded;
+    await this.#spool.sync();
+    this.#durable = Math.max(this.#durable, recorded);
+  }
+
+  async room(): Promise<void> {
+    const { spoolBytesMax } = this.#settings;
+    while (this.#spool.bytes > spoolBytesMax * ROOM) {
+      if (this.#stopped.signal.aborted) throw new SpoolFull(spoolBytesMax);
+      this.#wake(0);
+      await this.#settled();
+    }
+  }
+
+  /** @throws NotFlushed */
+  async flush(timeoutMs: number): Promise<void> {
+    this.#flushes++;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.#tell();
+    }, timeoutMs);
+    try {
+      this.#wake(0);
+      while (this.#left > 0 || this.#batches > 0) {
+        if (isLate || this.#stopped.signal.aborted) throw new NotFlushed(this.#left, timeoutMs);
+        await this.#settled();
+      }
+    } finally {
+      clearTimeout(timer);
+      this.#flushes--;
+    }
+  }
+
+  /** Ends what is under way. What is not settled stays in the spool. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    while (this.#batches > 0) await this.#settled();
+    await this.#clearing;
+    this.#tell();
+    for (const { handle } of this.#waiting) handle.settle(new NotFlushed(this.#left, 0));
+  }
+
+  /** An error of a callback is the program's own: it is not taken from it. */
+  report(error: unknown): void {
+    try {
+      this.#settings.onError(error instanceof Error ? error : new Error("recording failed", { cause: error }));
+    } catch (thrown) {
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+  }
+
+  get #left(): number {
+    return this.#recorded - this.#anchored - this.#refused;
+  }
+
+  #settled(): Promise<void> {
+    return new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  #tell(): void {
+    for (const resolve of this.#onSettled.splice(0)) resolve();
+  }
+
+  /** Looks at what waits after this time, or earlier if that was asked for already. */
+  #wake(inMs: number): void {
+    const nowMs = performance.now();
+    const dueMs = Math.max(nowMs + inMs, this.#pausedUntilMs);
+    if (this.#timer !== null && this.#dueMs <= dueMs) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#dueMs = dueMs;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#begin();
+    }, dueMs - nowMs);
+    // A service that does not answer must not keep the program alive: its end flushes, within a limit.
+    if (this.#failures > 0) this.#timer.unref();
+  }
+
+  #begin(): void {
+    while (this.#batches < BATCHES_AT_ONCE && this.#waiting.length > 0 && !this.#stopped.signal.aborted) {
+      const batch = this.#take();
+      this.#batches++;
+      this.#deliver(batch)
+        .catch((error: unknown) => this.#giveBack(batch, error))
+        .finally(() => {
+          this.#batches--;
+          this.#tell();
+          if (this.#waiting.length > 0) this.#wake(this.#isDue ? 0 : this.#settings.batchMs);
+        });
+    }
+  }
+
+  get #isDue(): boolean {
+    return this.#flushes > 0 || this.#waiting.length >= this.#settings.batchEventsMax;
+  }
+
+  #take(): WaitingEvent[] {
+    const { batchEventsMax } = this.#settings;
+    let signed = 0;
+    const end = this.#waiting.findIndex((event, at) => {
+      if (isSigned(event)) signed++;
+      return at === batchEventsMax || signed > SIGNED_MAX;
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  }
+
+  /** @param error null: only a receipt is not there yet */
+  #giveBack(events: readonly WaitingEvent[], error: unknown): void {
+    this.#waiting = [...events, ...this.#waiting];
+    if (this.#stopped.signal.aborted) return;
+    this.#pausedUntilMs = performance.now() + Math.min(PAUSE_MS * 2 ** this.#failures, PAUSE_MS_MAX);
+    this.#failures++;
+    if (error !== null) this.report(error);
+  }
+
+  async #deliver(batch: readonly WaitingEvent[]): Promise<void> {
+    const { client, actorSigner } = this.#settings;
+    const synced = this.sync().catch((error: unknown) => this.report(error));
+    const asked = askService(client, batch, actorSigner, this.#stopped.signal);
+    // A client of another make may not look at the signal: the end does not wait for it.
+    const outcomes = (await Promise.race([asked, this.#end])) ?? [];
+    const again: WaitingEvent[] = [];
+    let error: Error | null = null;
+    await this.#folder.forEach([...batch.keys()], async (at) => {
+      const [event, outcome] = [batch[at], outcomes[at]];
+      if (event === undefined) return;
+      if (outcome === undefined) {
+        again.push(event);
+        return;
+      }
+      const failure = outcome.kind === "again" ? outcome.error : await this.#settle(event, outcome);
+      if (outcome.kind === "again" || failure !== null) again.push(event);
+      error ??= failure;
+    });
+    await synced;
+    await this.#clear();
+    if (again.length > 0) this.#giveBack(again, error);
+    else this.#failures = 0;
+    this.#callBack(() => {
+      const [recorded, durable, anchored, refused] = [this.#recorded, this.#durable, this.#anchored, this.#refused];
+      this.#settings.onProgress({ recorded, durable, anchored, refused });
+    });
+  }
+
+  /** @returns why it cannot be kept; null: it is */
+  async #settle(event: WaitingEvent, outcome: Exclude<ServiceOutcome, { kind: "again" }>): Promise<Error | null> {
+    try {
+      const spooled = this.#spool.read(event.place);
+      if (outcome.kind === "refused") {
+        this.#spool.release(event.place, await this.#folder.refuse(spooled, outcome.error));
+        this.#refused++;
+        event.handle.settle(outcome.error);
+        this.report(outcome.error);
+        return null;
+      }
+      const kept = await this.#folder.keep(event, spooled, outcome);
+      const { payloadPath, receiptPath, contentPath } = kept;
+      this.#spool.release(event.place, [payloadPath, receiptPath, ...(contentPath === null ? [] : [contentPath])]);
+      this.#anchored++;
+      event.handle.settle(kept);
+      this.#callBack(() => this.#settings.onAnchored(kept));
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error : new Error("an event cannot be kept", { cause: error });
+    }
+  }
+
+  /** What is kept stays kept if a file cannot be deleted: it is sent again by the next one who opens it. */
+  #clear(): Promise<void> {
+    const clear = (): Promise<void> => this.#spool.clear(this.#folder.syncAll);
+    this.#clearing = this.#clearing.then(clear).catch((error: unknown) => this.report(error));
+    return this.#clearing;
+  }
+
+  #callBack(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.report(error);
+    }
+  }
+}

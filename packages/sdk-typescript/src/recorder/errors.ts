@@ -1,0 +1,52 @@
+/** What a recorder throws beside the errors of the client. */
+import { AnchoringError } from "../errors.ts";
+import type { ErrorContext } from "../errors.ts";
+
+/** The spool holds as much as `spoolBytesMax` allows: nothing was recorded. `room()` waits until there is some. */
+export class SpoolFull extends AnchoringError {
+  constructor(bytesMax: number) {
+    super("spool_full", `${bytesMax} bytes wait to be anchored: wait for room(), or record less`);
+  }
+}
+
+/** The event could not be written to the spool: the disk is full, say. Nothing was recorded. */
+export class SpoolWriteFailed extends AnchoringError {
+  constructor(message: string, context: ErrorContext) {
+    super("spool_write_failed", message, context);
+  }
+}
+
+/** Another recorder uses the folder. */
+export class FolderInUse extends AnchoringError {
+  /** Id of its process. */
+  readonly pid: number;
+
+  constructor(folder: string, pid: number) {
+    super("folder_in_use", `process ${pid} records in ${folder}: one recorder for a folder at a time`);
+    this.pid = pid;
+  }
+}
+
+/** The service refuses an event for good. It is in the folder `refused`. */
+export class EventRefused extends AnchoringError {
+  readonly clientEventId: string;
+  /** HTTP status that it would have got alone. */
+  readonly status: number;
+
+  constructor(code: string, detail: string, clientEventId: string, status: number) {
+    super(code, `event ${clientEventId} is refused: ${detail}`);
+    this.clientEventId = clientEventId;
+    this.status = status;
+  }
+}
+
+/** `flush` or `close` has waited as long as it may. What is left stays in the spool. */
+export class NotFlushed extends AnchoringError {
+  /** Events that are not anchored yet. */
+  readonly left: number;
+
+  constructor(left: number, timeoutMs: number) {
+    super("not_flushed", `${left} events are not anchored after ${timeoutMs} ms; they stay in the spool`);
+    this.left = left;
+  }
+}
