@@ -267,6 +267,12 @@ describe("anchorctl bundle", () => {
     expect(stdout).toContain("Nothing was written: a disclosure is not of a grant on the way.");
   });
 
+  test("is not made for witnesses by a trust root that lists none", async () => {
+    const { exitCode, stderr } = await bundle("--witnessed");
+    expect([exitCode, existsSync(out())]).toEqual([1, false]);
+    expect(stderr).toContain("lists no witness; anchorctl root fetch updates it");
+  });
+
   test("is smaller on request, and then says what rests on the service's word", async () => {
     expect((await bundle("--small")).exitCode).toBe(0);
     const { exitCode, stdout } = await verify();

@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -384,5 +394,26 @@ describe("a watch", () => {
     const { exitCode, stdout } = await lookAtLiar();
     node.lie = () => null;
     expect([exitCode, stdout]).toEqual([1, expect.stringContaining("quorum_not_met")]);
+  }, 120_000);
+});
+
+describe("recorded events", () => {
+  test("are kept with receipts that verify, from a value, a file and a log that grows", async () => {
+    const folder = path("recorded");
+    const record = (...args: readonly string[]): Promise<Json> =>
+      answerOf(...args, "--what", "tool.call", "--who", "billing-agent", "--folder", folder);
+    writeFileSync(path("image.bin"), "bytes");
+    expect(await record("record", "--value", '{"order":"4711","amount":19.5}')).toMatchObject({ anchored: 1, left: 0 });
+    expect(await record("record", path("image.bin"))).toMatchObject({ anchored: 1, left: 0 });
+    const log = path("log.jsonl");
+    writeFileSync(log, '{"at":1}\nno JSON\n\n{"at":2}\n');
+    expect(await record("tail", log)).toMatchObject({ anchored: 3, refused: 0 });
+    renameSync(log, `${log}.1`);
+    writeFileSync(log, '{"at":3}\n');
+    expect(await record("tail", log)).toMatchObject({ anchored: 1, refused: 0 });
+    const { exitCode, stdout } = await runAnchorctl(home, ["verify", join(folder, "kept"), "--trust-root", trustRoot]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("6 of 6 valid")]);
+    expect(stdout.match(/says tool\.call at \S+ by billing-agent/gu)).toHaveLength(6);
+    expect(readdirSync(join(folder, "spool"))).toEqual([]);
   }, 120_000);
 });

@@ -9,6 +9,8 @@ export {
   encodeTrustRootReadiness,
 } from "./membership.ts";
 export type { Member, Membership, TrustRootReadiness } from "./membership.ts";
+export { API_SETTINGS, CONTROL_PLANE_SETTINGS } from "./process-settings.ts";
+export type { ControlPlaneSettings } from "./process-settings.ts";
 export { SettingsError, readSettings, settingsOf } from "./settings.ts";
 export type { Setting, SettingsShape } from "./settings.ts";
 export type { NodeStatus } from "./node-status.ts";

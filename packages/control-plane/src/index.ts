@@ -1,5 +1,5 @@
 /** The private process of a node. Programs start it as `main.ts`; tests and the simulator take its parts from here. */
-export { CONTROL_PLANE_SETTINGS, loadConfig } from "./node/config.ts";
+export { loadConfig } from "./node/config.ts";
 export type { ControlPlaneConfig } from "./node/config.ts";
 export type { Environment, Timer, TimerClock } from "./ports/environment.ts";
 export type { NodeIdentity } from "./ports/identity.ts";

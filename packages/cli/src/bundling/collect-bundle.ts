@@ -3,9 +3,10 @@ import { BUNDLE_LIMITS, assembleBundle, completeUpTo, subtreesForPart } from "@e
 import type { Bundle, BundleJson, OriginPart } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
 import { readers } from "@event-anchoring/sdk";
 import type { Reader } from "@event-anchoring/sdk";
+import type { WitnessDemand } from "../drafts/await-witnesses.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { fetchTrustRoots } from "../service/service-trust-roots.ts";
@@ -14,6 +15,7 @@ import type { Answer, Service } from "../service/service.ts";
 import { askWholeTrace } from "../service/whole-trace.ts";
 import { LogReader } from "./log-reader.ts";
 import { readWanted } from "./read-wanted.ts";
+import { atWitnessedHead } from "./witnessed-log.ts";
 
 export interface CollectOptions {
   /** 64 hex digits. */
@@ -21,7 +23,9 @@ export interface CollectOptions {
   /** Whether the leaves are left out that prove that nothing is missing: a small file, as stated by the service. */
   readonly isSmall: boolean;
   /** What is trusted already; the service's chain continues it. */
-  readonly held: TrustRootChain;
+  readonly held: HeldTrustRoots;
+  /** Null: the newest heads do, witnessed or not. */
+  readonly demand: WitnessDemand | null;
 }
 
 const { count, hex32, listOf, optional, record } = readers;
@@ -54,7 +58,8 @@ interface Part {
 
 /** @throws CliError */
 export async function collectBundle(options: CollectOptions, service: Service, progress: Progress): Promise<Bundle> {
-  const { anchorId, held } = options;
+  const { anchorId } = options;
+  const held = options.held.chain;
   const first = await traceOf(service, anchorId, null);
   const wanted = first.read(readWanted);
   const ids = new Set([...wanted.anchorIds, ...(await omittedOf(service, first))]);
@@ -117,7 +122,7 @@ async function newestClaimOf(service: Service, entity: string, attributeType: nu
 }
 
 async function partsOf(
-  { isSmall }: CollectOptions,
+  { isSmall, held, demand }: CollectOptions,
   service: Service,
   origins: readonly string[],
   after: number | null,
@@ -126,7 +131,8 @@ async function partsOf(
   const readers: LogReader[] = [];
   for (const origin of origins) {
     const reader = await LogReader.open(service, origin);
-    if (reader !== null) readers.push(reader);
+    if (reader === null) continue;
+    readers.push(demand === null ? reader : await atWitnessedHead(reader, service, { held, demand }));
   }
   const withRanges = after !== null && !isSmall;
   const starts = await Promise.all(

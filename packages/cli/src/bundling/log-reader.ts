@@ -40,13 +40,16 @@ export class LogReader {
   static async open(service: Service, originFingerprint: string): Promise<LogReader | null> {
     try {
       const checkpoint = await service.call((client) => client.getCheckpoint(originFingerprint));
-      const { treeSize } = parseCheckpoint(parseNote(checkpoint).text);
-      return new LogReader(service, originFingerprint, checkpoint, treeSize);
+      return new LogReader(service, originFingerprint, checkpoint, treeSizeOf(checkpoint));
     } catch (error) {
       if (error instanceof CliError && error.code === "no_anchor_yet") return null;
-      if (error instanceof NoteError || error instanceof CheckpointError) throw malformed("checkpoint", error);
       throw error;
     }
+  }
+
+  /** The same log, as far as another head of it reaches. */
+  at(checkpoint: string): LogReader {
+    return new LogReader(this.#service, this.originFingerprint, checkpoint, treeSizeOf(checkpoint));
   }
 
   async leafAt(depth: number): Promise<Uint8Array> {
@@ -123,6 +126,15 @@ export class LogReader {
 
 function malformed(what: string, cause: unknown): CliError {
   return new CliError(EXIT.unavailable, "answer_malformed", `the service sent no proper ${what}`, cause);
+}
+
+function treeSizeOf(checkpoint: string): number {
+  try {
+    return parseCheckpoint(parseNote(checkpoint).text).treeSize;
+  } catch (error) {
+    if (error instanceof NoteError || error instanceof CheckpointError) throw malformed("checkpoint", error);
+    throw error;
+  }
 }
 
 function sequenceOf(leaf: Uint8Array): number {

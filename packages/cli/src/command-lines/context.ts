@@ -33,7 +33,8 @@ export const HELP = `
 Exit codes:
    0  done; the receipt is valid (warnings included)
    1  not valid: file, receipt and trust root do not fit together, one is damaged, a trace shows a violation, a
-      monitored log was rolled back or split, or a node's tables are not what its leaves make them
+      monitored log was rolled back or split, a node's tables are not what its leaves make them, or doctor found a
+      mistake
    2  wrong usage, or a file cannot be read or written
    3  the service refused the request (the code says why); of many files, at least one
    4  the service is unavailable, or the outcome is unknown: ask again (anchor: with the same --event-id)

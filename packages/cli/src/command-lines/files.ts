@@ -7,6 +7,7 @@ import { statusCommand } from "../commands/status.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { looksLikeBundle, verifyBundleCommand } from "../commands/verify-bundle.ts";
 import { verifyCommand } from "../commands/verify.ts";
+import { areManyMeant, verifyFilesCommand } from "../commands/verify-files.ts";
 import { actOf } from "../drafts/event-act.ts";
 import { expandPatterns, isPattern } from "../files/file-patterns.ts";
 import { readSigner } from "../files/key-files.ts";
@@ -130,8 +131,8 @@ async function filesOf(
 export function addVerify(program: Command, context: CommandContext): void {
   const { io, printer, done } = context;
   const command = program
-    .command("verify [file]")
-    .description("check a file against its receipt, or a bundle, offline")
+    .command("verify [files...]")
+    .description("check files against their receipts, whole folders, or a bundle, offline")
     .option("--proof <file>", "the receipt (default: <file>.tlog-proof)")
     .option("--bundle <file>", "a bundle instead; with <file>, its subject must be the event of that file")
     .option("--anchor-id <id>", "the anchor that the bundle must be about")
@@ -140,22 +141,28 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--witnessed", "fail unless as many witnesses have signed as the trust root asks for")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
-  withCluster(withTrustRoot(command)).action(async (file: string | undefined, flags: VerifyFlags) => {
+  withCluster(withTrustRoot(command)).action(async (given: readonly string[], flags: VerifyFlags) => {
+    const [file] = given;
     const { workingDir } = io;
     const progress = new Progress(io.stderr);
     const common = { ...offlineTrustOf(flags, context), isJson: flags.json === true, workingDir };
+    const demand = {
+      isCurrentRequired: flags.requireCurrent === true,
+      isWitnessedRequired: flags.witnessed === true,
+    };
+    if (areManyMeant(given, workingDir)) {
+      assertNoneOfOne(flags);
+      done(await verifyFilesCommand({ ...common, ...demand, given }, printer, progress));
+      return;
+    }
     const isBundleItself =
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
     const bundle = isBundleItself ? file : flags.bundle;
     if (bundle !== undefined) {
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
-      const demand = {
-        isCurrentRequired: flags.requireCurrent === true,
-        isWitnessedRequired: flags.witnessed === true,
-        scopes: flags.scope,
-      };
-      done(await verifyBundleCommand({ ...common, bundle, ...about, ...demand }, printer, progress));
+      const options = { ...common, bundle, ...about, ...demand, scopes: flags.scope };
+      done(await verifyBundleCommand(options, printer, progress));
       return;
     }
     if (flags.scope.length > 0)
@@ -165,15 +172,15 @@ export function addVerify(program: Command, context: CommandContext): void {
         "--scope is for bundles: a receipt shows no grant of an act",
       );
     if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");
-    const options = {
-      ...common,
-      file,
-      proof: flags.proof ?? null,
-      isCurrentRequired: flags.requireCurrent === true,
-      isWitnessedRequired: flags.witnessed === true,
-    };
-    done(await verifyCommand(options, printer, progress));
+    done(await verifyCommand({ ...common, ...demand, file, proof: flags.proof ?? null }, printer, progress));
   });
+}
+
+/** Options about one receipt or bundle. */
+function assertNoneOfOne({ proof, bundle, anchorId, scope }: VerifyFlags): void {
+  if (proof === undefined && bundle === undefined && anchorId === undefined && scope.length === 0) return;
+  const message = "--proof, --bundle, --anchor-id and --scope are for a single file";
+  throw new CliError(EXIT.usage, "single_file_only", message);
 }
 
 export function addStatus(program: Command, context: CommandContext): void {

@@ -94,6 +94,7 @@ export function addReceipt(program: Command, context: CommandContext): void {
 interface BundleFlags extends ReadingFlags {
   readonly out?: string;
   readonly small?: true;
+  readonly witnessed?: true;
   readonly scope: readonly string[];
 }
 
@@ -103,14 +104,23 @@ export function addBundle(program: Command, context: CommandContext): void {
     .description("fetch everything that a trace needs into one file, which verify judges offline")
     .option("--out <file>", "where to write it (default: <anchor_id>.bundle.json)")
     .addOption(repeatable("--scope <file>", "put in a disclosure of what a grant allows; may be repeated"))
-    .option("--small", "leave out the leaves that prove that no revocation is missing: as stated by the service");
+    .option("--small", "leave out the leaves that prove that no revocation is missing: as stated by the service")
+    .option("--witnessed", "wait, within --timeout, for heads with as many witnesses as the trust root asks for");
   withReading(command).action(async (text: string, flags: BundleFlags) => {
     assertAnchorId("an anchor id", text);
     const anchorId = text.toLowerCase();
-    const { service, trust } = readingOf(flags, context);
+    const { service, trust, timeoutMs } = readingOf(flags, context);
     const out = flags.out ?? `${anchorId}.bundle.json`;
     const scopes = flags.scope.map(readScope);
-    const options = { anchorId, out, scopes, isSmall: flags.small === true, isJson: flags.json === true, trust };
+    const options = {
+      anchorId,
+      out,
+      scopes,
+      isSmall: flags.small === true,
+      witnessedMs: flags.witnessed === true ? timeoutMs : null,
+      isJson: flags.json === true,
+      trust,
+    };
     const progress = new Progress(context.io.stderr);
     context.done(await bundleCommand(options, service, context.printer, progress));
   });

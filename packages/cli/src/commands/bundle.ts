@@ -2,6 +2,7 @@ import { addScopes, formatBundle, verifyBundle } from "@event-anchoring/bundle";
 import type { BundleVerification, Scope } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { collectBundle } from "../bundling/collect-bundle.ts";
+import { WitnessDemand } from "../drafts/await-witnesses.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
@@ -19,6 +20,8 @@ export interface BundleOptions {
   /** Disclosures to put in: whoever reads the bundle can read what they show. */
   readonly scopes: readonly Scope[];
   readonly isSmall: boolean;
+  /** How long to wait for heads that enough witnesses have signed; null: certified ones do. */
+  readonly witnessedMs: number | null;
   readonly isJson: boolean;
   readonly trust: TrustOptions;
 }
@@ -33,17 +36,19 @@ export async function bundleCommand(
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
-  const { anchorId, out, isSmall, isJson } = options;
+  const { anchorId, out, isSmall, witnessedMs, isJson } = options;
   const held = heldTrustRootsOf(options.trust);
   if (held === null) {
     throw new CliError(EXIT.usage, "trust_root_missing", "no trust root to judge the bundle by: give --trust-root");
   }
   assertWritable(out);
-  const collected = await collectBundle({ anchorId, isSmall, held: held.chain }, service, progress).finally(() =>
+  const demand = witnessedMs === null ? null : new WitnessDemand(options.trust, witnessedMs);
+  const collected = await collectBundle({ anchorId, isSmall, held, demand }, service, progress).finally(() =>
     progress.end(),
   );
   const bundle = addScopes(collected, options.scopes);
-  const verification = verifyBundle({ bundle, trust: { trustRoots: held.chain } }, nodeCrypto);
+  const requireWitnessed = demand !== null;
+  const verification = verifyBundle({ bundle, trust: { trustRoots: held.chain }, requireWitnessed }, nodeCrypto);
   const isInvalid = verification.outcome === "invalid";
   if (!isInvalid) writeWhole(out, formatBundle(bundle));
   if (isJson) {
@@ -55,8 +60,11 @@ export async function bundleCommand(
   return isInvalid ? EXIT.invalid : EXIT.ok;
 }
 
-/** Disclosures are judged last: when they fail, what the service sent was good. */
+/** Disclosures and witnesses are judged apart: when they fail, what the service sent can be good. */
 function culpritOf({ checks }: BundleVerification): string {
-  const isScope = checks.some(({ code, result }) => code === "scopes" && result === "fail");
-  return isScope ? "a disclosure is not of a grant on the way" : "do not trust what the service sent";
+  const failed = checks.find(({ result }) => result === "fail")?.code;
+  if (failed === "scopes") return "a disclosure is not of a grant on the way";
+  if (failed === "witnesses")
+    return "the service has a newer trust root with other witnesses; anchorctl root fetch gets it";
+  return "do not trust what the service sent";
 }

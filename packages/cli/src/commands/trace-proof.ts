@@ -1,4 +1,4 @@
-/** The proof that a trace carries: judged offline, by the pin, before it is written or anything is said of it. */
+/** The proof that a trace carries: the command verifies it offline, by the pin, before it writes or prints. */
 import { BundleError, parseBundle, verifyBundle } from "@event-anchoring/bundle";
 import type { BundleVerification } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";

@@ -107,7 +107,7 @@ export async function verifyBundleCommand(
 const SUPERSEDED = "superseded_trust_root";
 
 /** Nothing is wrong with it, but a quorum of the newest trust root has not signed it. */
-function isSuperseded({ outcome, trustRoot }: BundleVerification): boolean {
+export function isSuperseded({ outcome, trustRoot }: BundleVerification): boolean {
   return outcome !== "invalid" && trustRoot !== null && trustRoot.superseded !== null;
 }
 
@@ -117,7 +117,7 @@ function supersededText({ trustRoot }: BundleVerification): string {
 }
 
 /** @throws CliError `invalid` for what is no bundle */
-function readBundle(path: string): Bundle {
+export function readBundle(path: string): Bundle {
   try {
     return parseBundle(readText(path, BUNDLE_LIMITS.bytesMax));
   } catch (error) {

@@ -13,10 +13,12 @@ import {
 import type { ReceiptOutcome, ReceiptVerdict } from "@event-anchoring/verdicts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
+import { envelopeJson, printEnvelope } from "../reports/describe-envelope.ts";
 import { printSteps } from "../reports/describe-receipt.ts";
 import { PIN_ADVICE, pinJson } from "../reports/describe-pin.ts";
 import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { readEnvelopeFile } from "../files/envelope-file.ts";
 import { hashFile } from "../files/read-input.ts";
 import { readReceipt } from "../files/receipt-file.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
@@ -46,17 +48,27 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   const input = { receipt, trustRoots: held.chain, expect: { eventHash }, requireWitnessed };
   const verification = verifyReceipt(input, nodeCrypto);
   const verdict = judgeReceiptVerification(verification, held, options.isCurrentRequired);
+  const envelope = await readEnvelopeFile(options.file);
+  const isForeign = verdict.outcome !== "invalid" && envelope?.content?.isIts === false;
   if (options.isJson) {
-    printer.json(asJson(options, eventHash, held, verification, verdict));
+    const foreign = isForeign ? { valid: false, failure: CONTENT_DIFFERS } : {};
+    const judged = asJson(options, eventHash, held, verification, verdict);
+    printer.json({ ...judged, ...foreign, envelope: envelopeJson(envelope) });
   } else {
     printer.line(`${options.file}  SHA-256 ${bytesToHex(eventHash)}`);
     printSteps(printer, verification, held);
     for (const warning of verdict.warnings) printer.check("warn", "warning", warning);
+    if (envelope !== null && verdict.outcome !== "invalid") printEnvelope(printer, envelope);
     const words = { subject: `${options.file} is the event`, nextStep: PIN_ADVICE };
-    printer.verdict(RECEIPT_MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
+    const foreign = `NOT VALID (${CONTENT_DIFFERS}): ${envelope?.content?.path ?? ""} is not what the envelope names`;
+    if (isForeign) printer.verdict("fail", foreign);
+    else printer.verdict(RECEIPT_MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
   }
-  return EXITS[verdict.outcome];
+  return isForeign ? EXIT.invalid : EXITS[verdict.outcome];
 }
+
+/** The envelope is anchored, and what lies beside it is something else. */
+const CONTENT_DIFFERS = "content_differs";
 
 const EXITS: Readonly<Record<ReceiptOutcome, ExitCode>> = {
   valid: EXIT.ok,

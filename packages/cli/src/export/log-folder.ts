@@ -1,17 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isRecord } from "../files/nearest-cluster.ts";
-import { asCliError } from "../files/read-input.ts";
+import { asCliError, replaceDurably } from "../files/read-input.ts";
 
 /** What is not verified yet, by its later path. */
 const STAGE = ".part";
@@ -91,19 +81,7 @@ export class LogFolder {
 
   #write(path: string, bytes: Uint8Array | string): void {
     this.#make(dirname(path));
-    const unfinished = `${path}.tmp`;
-    try {
-      const file = openSync(unfinished, "w", 0o644);
-      try {
-        writeFileSync(file, bytes);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(unfinished, path);
-    } catch (error) {
-      throw asCliError(path, "write", error);
-    }
+    replaceDurably(path, bytes, 0o644);
   }
 
   #make(folder: string): void {

@@ -43,17 +43,20 @@ export async function hashFile(path: string, progress?: Progress): Promise<Uint8
   }
 }
 
-/** A whole text file of at most `bytesMax` bytes. */
-export function readText(path: string, bytesMax: number): string {
+/** A whole file of at most `bytesMax` bytes. */
+export function readBytes(path: string, bytesMax: number): Uint8Array {
   try {
     const { size } = statSync(path);
-    if (size > bytesMax) {
-      throw new CliError(EXIT.usage, "file_too_large", `${path} has ${size} bytes, more than the ${bytesMax} expected`);
-    }
-    return readFileSync(path, "utf8");
+    if (size <= bytesMax) return Uint8Array.from(readFileSync(path));
+    throw new CliError(EXIT.usage, "file_too_large", `${path} has ${size} bytes, more than the ${bytesMax} expected`);
   } catch (error) {
     throw asCliError(path, "read", error);
   }
+}
+
+/** A whole text file of at most `bytesMax` bytes. */
+export function readText(path: string, bytesMax: number): string {
+  return Buffer.from(readBytes(path, bytesMax)).toString("utf8");
 }
 
 /**
@@ -84,10 +87,22 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
 
 /** The same, in a folder that is made if there is none; afterwards it is on disk, for its owner alone. */
 export function writeDurably(path: string, content: string): void {
-  const unfinished = `${path}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    const file = openSync(unfinished, "w", 0o600);
+  } catch (error) {
+    throw asCliError(path, "write", error);
+  }
+  replaceDurably(path, content, 0o600);
+}
+
+/**
+ * Writes a file beside its place, and renames it when it is on disk: after a crash there is the old one or the new one.
+ * The name is durable with the folder.
+ */
+export function replaceDurably(path: string, content: Uint8Array | string, mode: number): void {
+  const unfinished = `${path}.tmp`;
+  try {
+    const file = openSync(unfinished, "w", mode);
     try {
       writeFileSync(file, content);
       fsyncSync(file);

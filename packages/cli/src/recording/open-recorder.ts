@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import { AnchoringError, verifyReceipt } from "@event-anchoring/sdk";
+import { Recorder, SpoolFull } from "@event-anchoring/sdk/recorder";
+import type { RecordedEvent, RecorderProgress } from "@event-anchoring/sdk/recorder";
+import type { Act } from "../drafts/event-act.ts";
+import { asCliError } from "../files/read-input.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import { heldTrustRootsOf } from "../reports/check-receipt.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
+import { Service } from "../service/service.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { Progress } from "../terminal/progress.ts";
+
+/** What `record` and `tail` say of every event. */
+export interface RecordingOptions {
+  readonly what: string;
+  readonly who: string | null;
+  readonly contentType: string | null;
+  readonly isSalted: boolean;
+  /** The recorder's folder. */
+  readonly folder: string;
+  readonly act: Act;
+  readonly timeoutMs: number;
+  readonly trust: TrustOptions;
+  readonly isJson: boolean;
+}
+
+/** A recorder in a folder, whose receipts are verified before they are kept, if there is a trust root. */
+export class Recording {
+  readonly recorder: Recorder;
+  readonly #options: RecordingOptions;
+  readonly #counts: { progress: RecorderProgress };
+
+  private constructor(recorder: Recorder, options: RecordingOptions, counts: { progress: RecorderProgress }) {
+    this.recorder = recorder;
+    this.#options = options;
+    this.#counts = counts;
+  }
+
+  /** @throws CliError: the folder is in use, or cannot be read; its spool is spoiled */
+  static async open(options: RecordingOptions, target: Target, progress: Progress): Promise<Recording> {
+    const { apiUrls, onWait } = target;
+    const service = new Service({ apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs, onWait });
+    const trustRoot = heldTrustRootsOf(options.trust)?.chain ?? null;
+    const counts = { progress: { recorded: 0, durable: 0, anchored: 0, refused: 0 } };
+    const sender: Parameters<typeof Recorder.open>[0]["client"] = {
+      createEventAnchors: async (events, batch) => {
+        const answer = await service.client.createEventAnchors(events, batch);
+        for (const { receipt } of answer.results) {
+          if (receipt !== null && trustRoot !== null) verifyReceipt(receipt, { trustRoot, anchorId: receipt.anchorId });
+        }
+        return answer;
+      },
+    };
+    try {
+      const recorder = await Recorder.open({
+        client: sender,
+        directory: options.folder,
+        semanticAnchor: options.act.semanticAnchor,
+        actorSigner: options.act.actor === null ? undefined : signerOf(options.act.actor),
+        salt: options.isSalted,
+        who: options.who ?? undefined,
+        exitFlushMs: 0,
+        onError: ({ message }) => progress.line(message),
+        onProgress: (told) => {
+          counts.progress = told;
+          progress.say(`anchored ${told.anchored} of ${told.recorded} events`);
+        },
+      });
+      return new Recording(recorder, options, counts);
+    } catch (error) {
+      throw asUsage(options.folder, error);
+    }
+  }
+
+  /** Where envelopes and receipts are. */
+  get kept(): string {
+    return join(this.#options.folder, "kept");
+  }
+
+  get counts(): RecorderProgress {
+    return this.#counts.progress;
+  }
+
+  /** Records as soon as the spool has room. @throws CliError */
+  async record(content: unknown, more: { when?: string; clientEventId?: string } = {}): Promise<RecordedEvent> {
+    const { what, contentType } = this.#options;
+    for (;;) {
+      try {
+        const type = contentType === null ? {} : { contentType };
+        return this.recorder.record(content as string, { what, ...type, ...more });
+      } catch (error) {
+        if (!(error instanceof SpoolFull)) throw asUsage(this.#options.folder, error);
+        await this.recorder.room();
+      }
+    }
+  }
+
+  /**
+   * A line of JSON, or of anything else: that is kept as bytes, so that no line is lost.
+   * @returns null for an empty line
+   */
+  async recordLine(
+    line: Uint8Array,
+    more: { when?: string; clientEventId?: string } = {},
+  ): Promise<RecordedEvent | null> {
+    const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString("utf8");
+    if (text.trim() === "") return null;
+    const value = jsonOf(text);
+    try {
+      if (value !== undefined) return await this.record(value, more);
+    } catch (error) {
+      if (!(error instanceof CliError) || !error.code.startsWith("envelope_")) throw error;
+    }
+    return this.recorder.record(line, { what: this.#options.what, contentType: "text/plain", ...more });
+  }
+
+  /** Waits for what was recorded. @returns how many are left for the next run */
+  async close(): Promise<number> {
+    const { left } = await this.recorder.close({ timeoutMs: this.#options.timeoutMs });
+    return left;
+  }
+}
+
+type SignerOfSdk = NonNullable<Parameters<typeof Recorder.open>[0]["actorSigner"]>;
+
+function signerOf(actor: NonNullable<Act["actor"]>): SignerOfSdk {
+  return { publicKey: actor.publicKey, sign: (payload) => Promise.resolve(actor.sign(payload)) };
+}
+
+/** undefined: it is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function asUsage(folder: string, error: unknown): unknown {
+  if (error instanceof AnchoringError) return new CliError(EXIT.usage, error.code, error.message, error);
+  return asCliError(folder, "write", error);
+}

@@ -1,0 +1,128 @@
+import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { FollowedFile } from "../src/recording/followed-file.ts";
+import type { FollowedChunk, FollowedLine } from "../src/recording/followed-file.ts";
+import { LineSplitter } from "../src/recording/lines.ts";
+
+const root = mkdtempSync(join(tmpdir(), "anchorctl-tail-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let made = 0;
+let file = "";
+let state = "";
+let gaps: string[] = [];
+beforeEach(() => {
+  const name = `log-${made++}`;
+  [file, state, gaps] = [join(root, `${name}.jsonl`), join(root, `${name}.state`), []];
+});
+
+const open = (): FollowedFile => FollowedFile.open(file, state, (message) => gaps.push(message));
+const text = ({ line }: FollowedLine): string => Buffer.from(line).toString();
+const textsOf = (chunk: FollowedChunk | null): string[] => (chunk?.lines ?? []).map(text);
+
+/** Everything there is, settled. */
+function take(followed: FollowedFile): string[] {
+  const found: string[] = [];
+  for (let chunk = followed.next(); chunk !== null; chunk = followed.next()) {
+    found.push(...textsOf(chunk));
+    chunk.settle();
+  }
+  return found;
+}
+
+describe("a file that is followed", () => {
+  test("gives whole lines, as they come", () => {
+    const followed = open();
+    expect(take(followed)).toEqual([]);
+    writeFileSync(file, "a\nb\nc");
+    expect(take(followed)).toEqual(["a", "b"]);
+    appendFileSync(file, "d\n\ne\n");
+    expect(take(followed)).toEqual(["cd", "", "e"]);
+    followed.close();
+  });
+
+  test("is read on where the last run has ended", () => {
+    writeFileSync(file, "a\nb\n");
+    const first = open();
+    take(first);
+    first.close();
+    appendFileSync(file, "c\n");
+    expect(take(open())).toEqual(["c"]);
+  });
+
+  test("lines that were not settled come again, as the same events", () => {
+    writeFileSync(file, "a\nb\n");
+    const before = open().next();
+    appendFileSync(file, "c\n");
+    const again = open().next();
+    expect(again?.lines.slice(0, 2)).toEqual(before?.lines);
+    expect(new Set(again?.lines.map(({ clientEventId }) => clientEventId)).size).toBe(3);
+  });
+
+  test("that is rotated is read to its end, then the new one", () => {
+    const followed = open();
+    writeFileSync(file, "a\n");
+    expect(take(followed)).toEqual(["a"]);
+    appendFileSync(file, "b\nc");
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, "d\n");
+    expect(take(followed)).toEqual(["b", "c", "d"]);
+    followed.close();
+  });
+
+  test("that was rotated while nobody followed is found beside it", () => {
+    writeFileSync(file, "a\nb\n");
+    const first = open();
+    const chunk = first.next();
+    chunk?.settle();
+    first.close();
+    appendFileSync(file, "c\n");
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, "d\n");
+    expect(take(open())).toEqual(["c", "d"]);
+    expect(gaps).toEqual([]);
+  });
+
+  test("whose rotated part is gone says so, and goes on", () => {
+    writeFileSync(file, "a\n");
+    take(open());
+    // Kept until the new one has another inode.
+    renameSync(file, join(root, "elsewhere"));
+    writeFileSync(file, "b\n");
+    expect(take(open())).toEqual(["b"]);
+    expect(gaps).toHaveLength(1);
+  });
+
+  test("that is emptied is read from its beginning", () => {
+    writeFileSync(file, "a\nb\n");
+    const followed = open();
+    expect(take(followed)).toEqual(["a", "b"]);
+    truncateSync(file, 0);
+    expect(take(followed)).toEqual([]);
+    appendFileSync(file, "c\n");
+    expect(take(followed)).toEqual(["c"]);
+    followed.close();
+  });
+
+  test("has a state of its own", () => {
+    writeFileSync(file, "a\n");
+    take(open());
+    expect(() => FollowedFile.open(`${file}.other`, state, () => undefined)).toThrow("one folder for each file");
+    writeFileSync(state, "{");
+    expect(open).toThrow("is no state of tail");
+  });
+});
+
+test("lines are the same however the bytes are cut", () => {
+  const bytes = Buffer.from("a\n\nb c\r\nÜ\nend");
+  for (let size = 1; size <= bytes.length; size++) {
+    const splitter = new LineSplitter();
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += size) {
+      for (const line of splitter.take(bytes.subarray(at, at + size))) lines.push(Buffer.from(line).toString());
+    }
+    expect([...lines, Buffer.from(splitter.begun).toString()]).toEqual(["a", "", "b c\r", "Ü", "end"]);
+  }
+});
