@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -15,6 +15,7 @@ chmodSync(HOME, 0o755);
 const NORTH = join(HOME, "north");
 const SOUTH = join(HOME, "south");
 const LETTER = join(HOME, "letter.txt");
+const BUNDLE = join(HOME, "letter.bundle.json");
 const KEPT = join(HOME, "kept");
 
 afterAll(() => {
@@ -81,6 +82,7 @@ const anchor = (folder: string, ...args: readonly string[]): string => mustRun("
 describe("two clusters of one node each", () => {
   let north: Supervisor;
   let south: Supervisor;
+  let letterId: string;
 
   beforeAll(async () => {
     writeFileSync(LETTER, "Dear auditor,\n");
@@ -101,8 +103,13 @@ describe("two clusters of one node each", () => {
     const unlisted = anchorctlIn(HOME, "anchor", LETTER, "--witnessed", "--cluster", NORTH);
     expect(unlisted.stderr).toContain("lists no witness");
     listWitnesses(NORTH, file);
-    anchor(NORTH, LETTER, "--witnessed");
+    const anchored = anchor(NORTH, LETTER, "--witnessed", "--json");
     expect(mustRun("verify", LETTER, "--witnessed", "--cluster", NORTH)).toContain("witnessed by other-n1 at");
+    letterId = (JSON.parse(anchored) as { readonly anchor_id: string }).anchor_id;
+    mustRun("bundle", letterId, "--witnessed", "--out", BUNDLE, "--cluster", NORTH);
+    const bundle = mustRun("verify", BUNDLE, "--witnessed", "--cluster", NORTH);
+    expect(bundle).toContain("1 trees, each signed by 1 witnesses or more");
+    rmSync(BUNDLE);
   }, 90_000);
 
   test("the first is a witness for the second in turn, and forgets nothing when it is killed", async () => {
@@ -151,6 +158,10 @@ describe("two clusters of one node each", () => {
     anchor(NORTH, ...more);
     const seen = 'anchoring_witness_failures_total{witness="other-n1",failure="other_history"}';
     await until("the first says that its witness has seen another history", async () => (await metric(file, seen)) > 0);
+    const wanting = ["--witnessed", "--timeout", "6", "--out", BUNDLE, "--cluster", NORTH];
+    const { status, stderr } = anchorctlIn(HOME, "bundle", letterId, ...wanting);
+    expect([status, existsSync(BUNDLE)]).toEqual([4, false]);
+    expect(stderr).toContain("was witnessed in time");
     north.child.kill("SIGINT");
     south.child.kill("SIGINT");
     expect(await Promise.all([north.ended, south.ended])).toEqual([0, 0]);

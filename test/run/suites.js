@@ -36,7 +36,7 @@ export const SLOW = [
   "test/interop/*.test.ts",
   "test/linearizability/*.test.ts",
   "test/responsibility/ledger-history.test.ts",
-  "test/sdk/sdks.test.ts",
+  "test/sdk/{sdks,verifiers}.test.ts",
   "test/simulation/databases.test.ts",
 ];
 

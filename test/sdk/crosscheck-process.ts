@@ -28,7 +28,8 @@ const TYPESCRIPT: SdkCommand = {
   environment: {},
 };
 
-function pythonCommand(): SdkCommand | null {
+/** A Python that can import this module of the SDK, and the variables for it; null: there is none here. */
+export function findPythonWith(module: string): Pick<SdkCommand, "program" | "environment"> | null {
   const source = join(PACKAGES, "sdk-python", "src");
   const named = process.env["EVENT_ANCHORING_PYTHON"];
   const candidates = [...(named === undefined ? [] : [named]), join(PACKAGES, "sdk-python", ".venv", "bin", "python")];
@@ -36,10 +37,15 @@ function pythonCommand(): SdkCommand | null {
   for (const program of [...candidates, "python3"]) {
     if (program.includes("/") && !existsSync(program)) continue;
     const options = { stdio: "ignore", env: { ...process.env, ...environment } } as const;
-    if (spawnSync(program, ["-c", "import event_anchoring._crosscheck"], options).status !== 0) continue;
-    return { language: "Python", program, args: ["-m", "event_anchoring._crosscheck"], environment };
+    if (spawnSync(program, ["-c", `import ${module}`], options).status === 0) return { program, environment };
   }
   return null;
+}
+
+function pythonCommand(): SdkCommand | null {
+  const module = "event_anchoring._crosscheck";
+  const python = findPythonWith(module);
+  return python === null ? null : { language: "Python", args: ["-m", module], ...python };
 }
 
 const RUST = join(PACKAGES, "sdk-rust");

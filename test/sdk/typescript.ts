@@ -14,10 +14,10 @@ import {
   MemoryMonitorStore,
   Monitor,
   NotFound,
+  Receipt,
   Unauthorized,
   Unprocessable,
   inspectBundle,
-  readReceipt,
   sha256,
   verifyBundle,
   verifyCheckpoint,
@@ -90,12 +90,12 @@ describe("the TypeScript SDK on a cluster", () => {
     const created = await client.createEventAnchor(eventHash);
     const again = await client.createEventAnchor(eventHash, { clientEventId: created.clientEventId });
     expect(again).toMatchObject({ replayed: true, anchor: { anchorId: created.anchor.anchorId } });
-    const file = created.receipt?.toTlogProof() ?? "";
+    const file = created.receipt?.toProofText() ?? "";
     const verified = verifyReceipt(file, { trustRoot, eventHash, anchorId: created.anchor.anchorId });
     expect(verified.cosigners.length).toBeGreaterThanOrEqual(2);
     expect(() => verifyReceipt(file, { trustRoot, eventHash: randomBytes(32) })).toThrow("content");
     const now = await client.getReceipt(created.anchor.anchorId);
-    expect(now.treeSize).toBeGreaterThanOrEqual(readReceipt(file).treeSize);
+    expect(now.treeSize).toBeGreaterThanOrEqual(Receipt.parse(file).treeSize);
     expect(await client.getAnchor(created.anchor.anchorId)).toMatchObject({ anchor: { kind: "event" } });
     const [listed] = (await client.listEventAnchors({ eventHash })).items;
     expect(listed?.anchorId).toBe(created.anchor.anchorId);
@@ -118,7 +118,7 @@ describe("the TypeScript SDK on a cluster", () => {
     );
     await expect(client.createEventAnchors(events, { atomic: true })).rejects.toMatchObject({ code: "batch_refused" });
     const found = [];
-    for await (const event of client.eachEventAnchor({ eventHash })) found.push(event.anchorId);
+    for await (const event of client.iterateEventAnchors({ eventHash })) found.push(event.anchorId);
     expect(found).toEqual(batch.results.flatMap(({ anchor }) => anchor?.anchorId ?? []));
     const judged = await client.verifyEventAnchors([{ anchorId: found[0] ?? "" }, { anchorId: unknown }]);
     expect(judged.summary).toEqual({ total: 2, valid: 1, invalid: 0, notFound: 1 });
@@ -173,7 +173,7 @@ describe("the TypeScript SDK on a cluster", () => {
     expect((await client.verifyClaimAnchor(grantee.anchor.anchorId)).state).toBe("revoked");
     await expect(client.getClaimAnchor(second, 0x1001)).rejects.toBeInstanceOf(NotFound);
     const ends = [];
-    for await (const { anchor, ended } of client.eachGrantAnchor({ grantorFingerprint: first }))
+    for await (const { anchor, ended } of client.iterateGrantAnchors({ grantorFingerprint: first }))
       ends.push([anchor.anchorId, ended?.code, ended?.endedBy]);
     expect(ends).toEqual([[grant.anchor.anchorId, "grant_revoked", revoked.anchor.anchorId]]);
     const [claim] = (await client.listClaimAnchors({ entityFingerprint: second })).items;

@@ -9,7 +9,11 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 /** What is not ours, or made from what is. */
 const LEFT_OUT = new Set(["node_modules", "dist", "target", "fixtures"]);
 /** Packages that are for people who have no checkout: their index is their interface. */
-const PUBLISHED = new Set(["packages/raft-ts/src/index.ts", "packages/sdk-typescript/src/index.ts"]);
+const PUBLISHED = new Set([
+  "packages/raft-ts/src/index.ts",
+  "packages/sdk-typescript/src/index.ts",
+  "packages/sdk-typescript/src/recorder/index.ts",
+]);
 
 function modulesUnder(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {

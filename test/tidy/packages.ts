@@ -1,5 +1,24 @@
 /** Who may import whom; what is not listed is forbidden. `docs/ARCHITECTURE.md` has the reasons. */
 
+/** What a package.json says. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Tools of the repository alone: their libraries are devDependencies, which no image and no node installs. */
+const NOT_DEPLOYED: readonly string[] = ["release"];
+
+/** The libraries that the sources of a package may import, with their versions. */
+export function declaredLibraries(folder: string, manifest: Manifest | undefined): Readonly<Record<string, string>> {
+  const ofTools = NOT_DEPLOYED.includes(folder) ? manifest?.devDependencies : {};
+  return { ...manifest?.dependencies, ...manifest?.optionalDependencies, ...ofTools };
+}
+
 /** By package folder: the packages of this repository that its `src` may import. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
@@ -49,6 +68,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "sdk-typescript",
     "verdicts",
   ],
+  release: [],
   "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
   testkit: [
     "protocol",
@@ -72,6 +92,12 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "testkit",
   ],
   bench: ["protocol", "node-crypto", "api-contract", "dev-cluster", "testkit"],
+};
+
+/** Packages with more than one door, for those who cannot take all of it. */
+export const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
+  // It needs files, which a browser does not have.
+  "sdk-typescript": ["./recorder"],
 };
 
 /** Packages that only tests import, and each other as the table says. */

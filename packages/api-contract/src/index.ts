@@ -67,7 +67,7 @@ export {
   tilePathSchema,
 } from "./log-requests.ts";
 export type { TilePath } from "./log-requests.ts";
-export { DEFAULT_LIMIT_SETTINGS, DEFAULT_PUBLIC_RATES, LIMITS } from "./limits.ts";
+export { DEFAULT_LIMIT_SETTINGS, LIMITS } from "./limits.ts";
 export type { LimitSettings } from "./limits.ts";
 export { parseBody, parsePath, parsePrefer, parseQuery } from "./parse.ts";
 export type { Parsed } from "./parse.ts";

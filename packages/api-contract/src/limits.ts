@@ -88,6 +88,3 @@ export const DEFAULT_LIMIT_SETTINGS: LimitSettings = {
   publicAddressRequestsPerSecond: null,
   publicRequestsPerSecond: null,
 };
-
-/** On a public log, unless the operator says otherwise: all strangers together have a fifth of what one key has. */
-export const DEFAULT_PUBLIC_RATES = { addressRequestsPerSecond: 20, requestsPerSecond: 100 } as const;

@@ -4,7 +4,7 @@ export { Proxies } from "./access/addresses.ts";
 export { ApiMetrics } from "./http/api-metrics.ts";
 export { createApp } from "./http/app.ts";
 export { Feeds } from "./feed/feeds.ts";
-export { API_SETTINGS, loadConfig } from "./process/config.ts";
+export { loadConfig } from "./process/config.ts";
 export { Connections } from "./http/connections.ts";
 export type { ConnectionRefusal, ConnectionRules } from "./http/connections.ts";
 export { ControlPlaneClient } from "./control-plane/control-plane-client.ts";

@@ -32,7 +32,7 @@ const PROBE = new URL("overload/loop-hold-probe.js", TESTKIT).href;
 const ASKERS = 200;
 /** What Compose, Kubernetes and systemd give the process, and how they start it. */
 const MEMORY_MB_MAX = 768;
-const NODE_FLAGS = ["--max-semi-space-size=64"];
+const NODE_FLAGS = ["--max-semi-space-size=64", "--heap-growing-percent=40"];
 /** What /readyz may take: half of what a gateway's check waits. */
 const READY_MS_MAX = 500;
 /** Above this share of the processors, other programs are what a time on the clock is about. */
@@ -270,3 +270,12 @@ describe(`${ASKERS} at once`, () => {
     300_000,
   );
 });
+
+test("a proof of a longer chain than a proof may have is refused, and says so", async () => {
+  const path = `/v1/event-anchors/${leafGrant}/trace?proof=true`;
+  const { status, json } = await until("it is answered", async () => {
+    const answer = await sendTo(port, "GET", path, undefined, headers);
+    return answer.status === 503 ? null : answer;
+  });
+  expect([status, json.code]).toEqual([409, "proof_too_large"]);
+}, 60_000);

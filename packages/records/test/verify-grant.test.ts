@@ -399,7 +399,7 @@ describe("rows are not believed", () => {
     ["the grantee's claim", ({ history, agent }) => history.lose(agent.claim), "grantee_claim"],
     ["the parent", ({ history, upper }) => history.lose(upper), "delegation_chain"],
     ["a claim of the root", ({ history, root }) => history.lose(root.claim), "delegation_chain"],
-  ])("without %s nothing is said of it, and nothing is valid", (_, lose, code) => {
+  ])("without %s there is no verdict on it, and nothing is valid", (_, lose, code) => {
     const world = worldOf();
     const { valid, results } = judged(inputOf(lose(world), world.lower));
     expect(valid).toBe(false);

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from "node:net";
 
 /** A network of `10.0.0.0/8`, `fd00::/8`, or one address; null: the text is neither. */
-export function parseNetwork(text: string): { address: string; prefix: number; family: "ipv4" | "ipv6" } | null {
+function parseNetwork(text: string): { address: string; prefix: number; family: "ipv4" | "ipv6" } | null {
   const [address = "", digits] = text.split("/");
   const version = isIP(address);
   if (version === 0) return null;

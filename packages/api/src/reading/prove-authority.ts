@@ -66,7 +66,7 @@ interface StateInView {
 }
 
 /**
- * Proves what is said of an anchor as of a position.
+ * Proves the verdicts on an anchor as of a position.
  * @throws ProblemError `proof_too_large`; RefusedError `unavailable` if what this node has in its tables proves nothing
  */
 export async function proveAuthority(toProve: ToProve, sources: ProofSources): Promise<MadeProof> {

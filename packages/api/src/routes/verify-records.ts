@@ -110,7 +110,7 @@ function verifiedJson(
   };
 }
 
-/** The proof of what is said of the record, if it is asked for. */
+/** The proof of the verdicts on the record, if the request asks for one. */
 function proofOf(
   { proved, asOf }: RecordToVerify,
   { state }: Pick<VerifiedClaimAnswer, "state">,
