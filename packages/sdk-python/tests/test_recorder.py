@@ -32,6 +32,7 @@ from event_anchoring import (
     Response,
     RetryPolicy,
     SpoolFull,
+    SpoolWriteFailed,
     TransportFailure,
 )
 from event_anchoring._recording import sending
@@ -277,6 +278,64 @@ def test_a_disk_that_is_full_where_things_are_kept(tmp_path: Path, monkeypatch: 
         recorder.record(1, what="a").anchored.result(10)
     assert [type(error) for error in errors] == [OSError, OSError]
     assert check_kept(tmp_path, service) == 1
+
+
+def test_a_file_that_could_not_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(faults=[lost] * 10_000)
+    errors: List[Exception] = []
+    failures = [OSError(5, "Input/output error")]
+    real = os.fsync
+
+    def failing(fd: int) -> None:
+        if failures:
+            raise failures.pop()
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    recorder = Recorder.open(client(service), tmp_path, batch_ms=60_000, on_error=errors.append)
+    first = recorder.record(1, what="a")
+    with pytest.raises(SpoolWriteFailed, match="cannot be synced"):
+        first.durable.result(10)
+    # A later sync may succeed though the disk has lost the first: new events go elsewhere, and only they are durable.
+    second = recorder.record(2, what="a")
+    second.durable.result(10)
+    with pytest.raises(SpoolWriteFailed):
+        first.durable.result(10)
+    assert recorder.progress == RecorderProgress(2, 1, 0, 0)
+    assert len(list((tmp_path / "spool").iterdir())) == 2
+    service.faults.clear()
+    recorder.flush(10_000)
+    # What it is kept in is synced.
+    first.durable.result(10)
+    assert recorder.progress == RecorderProgress(2, 2, 2, 0)
+    assert recorder.close() == 0
+    assert [type(error) for error in errors if not isinstance(error, TransportFailure)] == [SpoolWriteFailed]
+    assert check_kept(tmp_path, service) == 2
+
+
+def test_what_is_recorded_while_a_sync_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service()
+    begun, go_on = threading.Event(), threading.Event()
+    real = os.fsync
+
+    def failing(fd: int) -> None:
+        if not begun.is_set():
+            begun.set()
+            go_on.wait()
+            raise OSError(5, "Input/output error")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with Recorder.open(client(service), tmp_path, batch_ms=60_000, on_error=lambda _: None) as recorder:
+        recorder.record(1, what="a")
+        begun.wait()
+        meanwhile = recorder.record(2, what="a")
+        asked = meanwhile.durable
+        go_on.set()
+        assert isinstance(asked.exception(10), SpoolWriteFailed)
+        recorder.record(3, what="a").durable.result(10)
+        assert recorder.progress == RecorderProgress(3, 1, 0, 0)
+    assert check_kept(tmp_path, service) == 3
 
 
 def test_callbacks_that_fail_and_futures_that_nobody_wants(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -96,8 +96,8 @@ def test_what_is_appended_is_taken_and_goes_when_it_is_settled(tmp_path: Path, m
     assert (list(tmp_path.iterdir()), spool.bytes, spool.take(1)) == ([], 0, [])
     spool.append(frame(wanted[0]))
     assert [path.name for path in tmp_path.iterdir()] == ["0000000000000005.spool"]
-    for fd in spool.unsynced():
-        os.close(fd)
+    for unsynced in spool.unsynced():
+        os.close(unsynced.fd)
 
 
 def test_an_event_larger_than_a_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

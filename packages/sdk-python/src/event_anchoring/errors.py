@@ -171,7 +171,11 @@ class SpoolFull(RecorderError):
 
 
 class SpoolWriteFailed(RecorderError):
-    """The event could not be written to the spool: the disk is full, say. Nothing was recorded."""
+    """The spool could not be written: the disk is full, say.
+
+    Raised by `record`, nothing was recorded. From `durable` it means that the event is recorded and may be lost with
+    the power until it is kept.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__("spool_write_failed", message)

@@ -43,7 +43,6 @@ export class Delivery {
   /** Called when a batch has ended, and all is looked at again. */
   #onSettled: (() => void)[] = [];
   #recorded = 0;
-  #durable = 0;
   #anchored = 0;
   #refused = 0;
 
@@ -58,13 +57,6 @@ export class Delivery {
     this.#recorded++;
     if (this.#waiting.length === 1) this.#wake(this.#settings.batchMs);
     else if (this.#waiting.length === this.#settings.batchEventsMax) this.#wake(0);
-  }
-
-  /** Everything that was recorded so far survives the loss of power. */
-  async sync(): Promise<void> {
-    const recorded = this.#recorded;
-    await this.#spool.sync();
-    this.#durable = Math.max(this.#durable, recorded);
   }
 
   async room(): Promise<void> {
@@ -183,7 +175,7 @@ export class Delivery {
 
   async #deliver(batch: readonly WaitingEvent[]): Promise<void> {
     const { client, actorSigner } = this.#settings;
-    const synced = this.sync().catch((error: unknown) => this.report(error));
+    const synced = this.#spool.sync();
     const asked = askService(client, batch, actorSigner, this.#stopped.signal);
     // A client of another make may not look at the signal: the end does not wait for it.
     const outcomes = (await Promise.race([asked, this.#end])) ?? [];
@@ -202,11 +194,12 @@ export class Delivery {
     });
     await synced;
     await this.#clear();
+    for (const fault of this.#spool.takeFaults()) this.report(fault);
     if (again.length > 0) this.#giveBack(again, error);
     else this.#failures = 0;
     this.#callBack(() => {
-      const [recorded, durable, anchored, refused] = [this.#recorded, this.#durable, this.#anchored, this.#refused];
-      this.#settings.onProgress({ recorded, durable, anchored, refused });
+      const [recorded, anchored, refused] = [this.#recorded, this.#anchored, this.#refused];
+      this.#settings.onProgress({ recorded, durable: this.#spool.durable, anchored, refused });
     });
   }
 

@@ -9,7 +9,10 @@ export class SpoolFull extends AnchoringError {
   }
 }
 
-/** The event could not be written to the spool: the disk is full, say. Nothing was recorded. */
+/**
+ * The spool could not be written: the disk is full, say. Thrown by `record`, nothing was recorded. From `durable` it
+ * means that the event is recorded and may be lost with the power until it is kept.
+ */
 export class SpoolWriteFailed extends AnchoringError {
   constructor(message: string, context: ErrorContext) {
     super("spool_write_failed", message, context);

@@ -1,5 +1,6 @@
 import type { Anchor } from "../anchors.ts";
 import type { Receipt } from "../receipt.ts";
+import type { Spool, SpoolPlace } from "./spool.ts";
 
 /** An event that is anchored, and where it is kept. */
 export interface KeptEvent {
@@ -20,20 +21,27 @@ export class RecordedEvent {
   readonly clientEventId: string;
   /** SHA-256 of its envelope, 64 lower-case hex digits. */
   readonly eventHash: string;
-  readonly #sync: () => Promise<void>;
+  readonly #spool: Spool;
+  readonly #place: SpoolPlace;
   #outcome: KeptEvent | Error | null = null;
   #anchored: Promise<KeptEvent> | null = null;
   #settle: ((outcome: KeptEvent | Error) => void) | null = null;
 
-  constructor(clientEventId: string, eventHash: string, sync: () => Promise<void>) {
+  /** For the recorder alone. */
+  constructor(clientEventId: string, eventHash: string, spool: Spool, place: SpoolPlace) {
     this.clientEventId = clientEventId;
     this.eventHash = eventHash;
-    this.#sync = sync;
+    this.#spool = spool;
+    this.#place = place;
   }
 
-  /** Resolves once the event survives the loss of power. Who asks starts a sync, which all who ask meanwhile share. */
+  /**
+   * Resolves once the event survives the loss of power. Who asks starts a sync, which all who ask meanwhile share.
+   * Rejects with SpoolWriteFailed if a sync of its file has failed: the event is anchored all the same, and only the
+   * files that it is kept in make it durable.
+   */
   get durable(): Promise<void> {
-    return this.#outcome === null ? this.#sync() : Promise.resolve();
+    return this.#spool.whenDurable(this.#place);
   }
 
   /** Resolves once envelope and receipt are kept. It is made when it is first asked for: most are never. */

@@ -51,7 +51,6 @@ export class Recorder {
   readonly #lock: FolderLock;
   readonly #spool: Spool;
   readonly #delivery: Delivery;
-  readonly #sync: () => Promise<void>;
   readonly #beforeExit: () => void;
   /** Fields by what they were made of: most events refer to the same. */
   readonly #fields = new WeakMap<object, string | null>();
@@ -65,7 +64,6 @@ export class Recorder {
     const { spool, events } = Spool.open(join(directory, "spool"), files, spoolBytesMax);
     this.#spool = spool;
     this.#delivery = new Delivery(settings, spool);
-    this.#sync = () => this.#delivery.sync();
     for (const recovered of events) this.#recover(recovered);
     this.#beforeExit = () => {
       if (exitFlushMs > 0)
@@ -144,6 +142,7 @@ export class Recorder {
     } finally {
       await this.#delivery.stop();
       await this.#spool.close();
+      for (const fault of this.#spool.takeFaults()) this.#delivery.report(fault);
       this.#lock.release();
     }
     return { left };
@@ -162,7 +161,7 @@ export class Recorder {
       fields: fields === null ? NO_FIELDS : Buffer.from(fields),
       envelope: Buffer.from(envelope),
     });
-    const handle = new RecordedEvent(id, eventHash.toString("hex"), this.#sync);
+    const handle = new RecordedEvent(id, eventHash.toString("hex"), this.#spool, place);
     this.#delivery.add({ handle, eventHash, day: when.slice(0, DAY_CHARS), fields, place });
     return handle;
   }
@@ -205,7 +204,7 @@ export class Recorder {
   #recover({ event, place }: RecoveredEvent): void {
     const { when } = parseEnvelope(Uint8Array.from(event.envelope));
     const eventHash = createHash("sha256").update(event.envelope).digest();
-    const handle = new RecordedEvent(bytesToHex(event.id), eventHash.toString("hex"), this.#sync);
+    const handle = new RecordedEvent(bytesToHex(event.id), eventHash.toString("hex"), this.#spool, place);
     const text = Buffer.from(event.fields).toString();
     const fields = text === "{}" ? null : text;
     this.#delivery.add({ handle, eventHash, day: when.slice(0, DAY_CHARS), fields, place });

@@ -17,12 +17,22 @@ interface Segment {
   readonly fd: number;
   /** Where the next frame goes. */
   size: number;
+  events: number;
   /** Up to here it is synced. */
   synced: number;
+  /** Events up to there. */
+  eventsSynced: number;
   /** Events in it that are not kept yet. */
   waiting: number;
   /** Kept files of its events, to be synced before it is deleted. */
   kept: string[];
+  /** It gets no more frames. */
+  isEnded: boolean;
+  /** A sync has failed: what is not synced by then never counts as durable here. */
+  fault: SpoolWriteFailed | null;
+  /** It is left for the next recorder of the folder: what its events are kept in may be lost with the power. */
+  isLeft: boolean;
+  isDeleted: boolean;
 }
 
 /** Where an event is. */
@@ -46,6 +56,8 @@ export class Spool {
   #segments: Segment[] = [];
   #current: Segment;
   #bytes = 0;
+  #durable = 0;
+  #faults: SpoolWriteFailed[] = [];
   #scratch = Buffer.allocUnsafe(SCRATCH_BYTES);
   /** Syncs and deletions go one after the other: a file is not closed while it is synced. */
   #last: Promise<void> = Promise.resolve();
@@ -79,6 +91,11 @@ export class Spool {
     return this.#bytes;
   }
 
+  /** Events that would survive the loss of power, here or where they are kept. */
+  get durable(): number {
+    return this.#durable;
+  }
+
   hasRoom(bytes: number): boolean {
     return this.#bytes + bytes <= this.#bytesMax;
   }
@@ -90,13 +107,13 @@ export class Spool {
   append(event: SpooledEvent): SpoolPlace {
     const length = frameLength(event);
     if (!this.hasRoom(length)) throw new SpoolFull(this.#bytesMax);
-    if (this.#current.size >= SEGMENT_BYTES) this.#current = this.#begin(this.#current.number + 1);
+    const segment = this.#segmentForNext();
     const frame = length <= this.#scratch.length ? this.#scratch : Buffer.allocUnsafe(length);
     writeFrame(frame, 0, event);
-    const segment = this.#current;
     const offset = segment.size;
     this.#write(segment, frame, length);
     segment.size += length;
+    segment.events++;
     segment.waiting++;
     this.#bytes += length;
     return { segment, offset, length };
@@ -115,7 +132,7 @@ export class Spool {
     return event;
   }
 
-  /** Resolves once everything that was appended before would survive the loss of power. */
+  /** Syncs what was appended before. What cannot be synced is told by `takeFaults`, and by `durable` of its events. */
   sync(): Promise<void> {
     this.#nextSync ??= this.#afterOthers(() => {
       this.#nextSync = null;
@@ -124,18 +141,46 @@ export class Spool {
     return this.#nextSync;
   }
 
+  /**
+   * Resolves once the event would survive the loss of power.
+   * @throws SpoolWriteFailed a sync of its file has failed: nobody can say whether it would
+   */
+  async whenDurable({ segment, offset, length }: SpoolPlace): Promise<void> {
+    const isSynced = (): boolean => segment.isDeleted || offset + length <= segment.synced;
+    if (!isSynced() && segment.fault === null) await this.sync();
+    if (!isSynced() && segment.fault !== null) throw segment.fault;
+  }
+
+  /** What has failed since the last call. */
+  takeFaults(): readonly SpoolWriteFailed[] {
+    return this.#faults.splice(0);
+  }
+
   /** The event is kept in these files, which are not synced yet; none: it was refused. */
   release({ segment }: SpoolPlace, paths: readonly string[]): void {
     segment.waiting--;
     segment.kept.push(...paths);
   }
 
-  /** Files of which every event is kept: their kept files are synced, then they are deleted. One call at a time. */
+  /**
+   * Files of which every event is kept: their kept files are synced, then they are deleted. One call at a time.
+   * Where that sync fails, the file stays: a second one may succeed though the first has lost what was written.
+   */
   async clear(syncAll: (paths: readonly string[]) => Promise<void>): Promise<void> {
     for (const segment of this.#segments) {
-      if (segment.waiting > 0 || segment.size === 0) continue;
+      if (segment.waiting > 0 || segment.size === 0 || segment.isLeft) continue;
       const { size } = segment;
-      await syncAll(segment.kept);
+      try {
+        await syncAll(segment.kept);
+      } catch (cause) {
+        segment.isLeft = true;
+        segment.isEnded = true;
+        const unsynced = `what was kept of ${segment.path} cannot be synced`;
+        this.#faults.push(
+          new SpoolWriteFailed(`${unsynced}: the next recorder of the folder keeps it again`, { cause }),
+        );
+        continue;
+      }
       await this.#afterOthers(() => {
         // Something may have been recorded meanwhile: then the file is left until that is kept too.
         if (segment.size === size) this.#delete(segment);
@@ -144,22 +189,39 @@ export class Spool {
     }
   }
 
-  /** Lets go of the files; empty ones are deleted. */
+  /** Syncs the files and lets go of them; empty ones are deleted. */
   close(): Promise<void> {
-    return this.#afterOthers(() => {
+    return this.#afterOthers(async () => {
+      await this.#syncNow();
       for (const { fd, path, size } of this.#segments) {
         this.#files.closeSync(fd);
         if (size === 0) rmSync(path, { force: true });
       }
       this.#segments = [];
-      return Promise.resolve();
     });
+  }
+
+  /** @throws SpoolWriteFailed */
+  #segmentForNext(): Segment {
+    const { number, path, size, isEnded } = this.#current;
+    if (!isEnded && size < SEGMENT_BYTES) return this.#current;
+    try {
+      this.#current = this.#begin(number + 1);
+    } catch (cause) {
+      throw new SpoolWriteFailed(`no file can be made behind ${path} (${codeOf(cause)})`, { cause });
+    }
+    return this.#current;
   }
 
   #begin(number: number): Segment {
     const path = join(this.#folder, `${String(number).padStart(16, "0")}.spool`);
-    const fd = this.#files.openSync(path, "wx+", 0o600);
-    const segment = { number, path, fd, size: 0, synced: 0, waiting: 0, kept: [] };
+    return this.#add(number, path, this.#files.openSync(path, "wx+", 0o600));
+  }
+
+  #add(number: number, path: string, fd: number): Segment {
+    const counts = { size: 0, events: 0, synced: 0, eventsSynced: 0, waiting: 0 };
+    const states = { isEnded: false, fault: null, isLeft: false, isDeleted: false };
+    const segment: Segment = { number, path, fd, ...counts, kept: [], ...states };
     this.#segments.push(segment);
     return segment;
   }
@@ -168,21 +230,15 @@ export class Spool {
     const path = join(this.#folder, name);
     const fd = this.#files.openSync(path, "r+");
     this.#files.ftruncateSync(fd, length);
-    const segment: Segment = {
-      number: Number(name.slice(0, 16)),
-      path,
-      fd,
-      size: length,
-      synced: 0,
-      waiting: events.length,
-      kept: [],
-    };
     if (length === 0) {
       this.#files.closeSync(fd);
       rmSync(path, { force: true });
       return [];
     }
-    this.#segments.push(segment);
+    const segment = this.#add(Number(name.slice(0, 16)), path, fd);
+    segment.size = length;
+    segment.events = events.length;
+    segment.waiting = events.length;
     this.#bytes += length;
     let offset = 0;
     return events.map((event) => {
@@ -199,8 +255,7 @@ export class Spool {
       }
     } catch (cause) {
       this.#cutBack(segment);
-      const { code = "failed" } = cause as NodeJS.ErrnoException;
-      throw new SpoolWriteFailed(`${segment.path} cannot be written (${code})`, { cause });
+      throw new SpoolWriteFailed(`${segment.path} cannot be written (${codeOf(cause)})`, { cause });
     }
   }
 
@@ -209,26 +264,32 @@ export class Spool {
     try {
       this.#files.ftruncateSync(segment.fd, segment.size);
     } catch {
-      // The frame behind it goes into another file, so nothing is ever written behind a torn frame.
-      this.#current = this.#begin(segment.number + 1);
+      // The next frame goes into another file, so nothing is ever written behind a torn frame.
+      segment.isEnded = true;
     }
   }
 
   async #syncNow(): Promise<void> {
     for (const segment of this.#segments) {
-      if (segment.synced === segment.size) continue;
-      const { size } = segment;
-      const isNew = segment.synced === 0;
+      const { size, events, synced, fault } = segment;
+      if (synced === size || fault !== null) continue;
       try {
         await this.#files.syncFile(segment.fd);
-        if (isNew) await this.#files.syncPath(this.#folder);
+        if (synced === 0) await this.#files.syncPath(this.#folder);
+        segment.synced = size;
+        this.#countDurable(segment, events);
       } catch (cause) {
-        // What the kernel has dropped it does not report again: new events go where a sync still says the truth.
-        if (segment === this.#current) this.#current = this.#begin(segment.number + 1);
-        throw new SpoolWriteFailed(`${segment.path} cannot be synced`, { cause });
+        // The kernel may have dropped what it could not write, and say nothing of it at the next sync.
+        segment.fault = new SpoolWriteFailed(`${segment.path} cannot be synced (${codeOf(cause)})`, { cause });
+        segment.isEnded = true;
+        this.#faults.push(segment.fault);
       }
-      segment.synced = size;
     }
+  }
+
+  #countDurable(segment: Segment, events: number): void {
+    this.#durable += events - segment.eventsSynced;
+    segment.eventsSynced = events;
   }
 
   #afterOthers(run: () => Promise<void>): Promise<void> {
@@ -239,12 +300,18 @@ export class Spool {
   }
 
   #delete(segment: Segment): void {
-    if (segment === this.#current) this.#current = this.#begin(segment.number + 1);
+    segment.isEnded = true;
+    segment.isDeleted = true;
+    this.#countDurable(segment, segment.events);
     this.#bytes -= segment.size;
     this.#segments = this.#segments.filter((other) => other !== segment);
     this.#files.closeSync(segment.fd);
     rmSync(segment.path, { force: true });
   }
+}
+
+function codeOf(cause: unknown): string {
+  return (cause as NodeJS.ErrnoException).code ?? "failed";
 }
 
 /** @throws SpoolCorrupt with the file */

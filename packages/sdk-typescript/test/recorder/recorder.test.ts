@@ -350,17 +350,69 @@ describe("a disk that fails", () => {
     await recorder.close();
   });
 
-  test("what could not be synced is not called durable, and its file gets no more events", async () => {
+  test("a file that could not be synced never makes an event durable again, and gets no more of them", async () => {
     service.isDown = true;
     let failures = 1;
+    const errors: Error[] = [];
+    const progress: RecorderProgress[] = [];
     const recorder = await opened({
       batchMs: 60_000,
+      onError: (error) => errors.push(error),
+      onProgress: (now) => progress.push(now),
       files: { syncFile: () => (failures-- > 0 ? Promise.reject(systemError("EIO")) : Promise.resolve()) },
     });
-    await expect(recorder.record(1, REFUND).durable).rejects.toThrow(SpoolWriteFailed);
+    const lost = recorder.record(1, REFUND);
+    await expect(lost.durable).rejects.toThrow(SpoolWriteFailed);
     await recorder.record(2, REFUND).durable;
+    await expect(lost.durable).rejects.toThrow("cannot be synced (EIO)");
     expect(spoolFiles()).toHaveLength(2);
+    service.isDown = false;
+    await recorder.flush();
+    expect(progress.at(-1)).toEqual({ recorded: 2, durable: 2, anchored: 2, refused: 0 });
+    // It is anchored, and what it is kept in is synced.
+    await lost.durable;
+    expect([errors, spoolFiles()]).toEqual([[expect.any(SpoolWriteFailed)], []]);
+    await recorder.close();
+  });
+
+  test("what was synced before stays durable, and what was recorded meanwhile is not", async () => {
+    service.isDown = true;
+    let fail = (): void => undefined;
+    let syncs = 0;
+    const failing = new Promise<void>((_, reject) => {
+      fail = () => reject(systemError("EIO"));
+    });
+    const syncFile = (): Promise<void> => (++syncs === 2 ? failing : Promise.resolve());
+    const recorder = await opened({ batchMs: 60_000, files: { syncFile } });
+    const before = recorder.record(1, REFUND);
+    await before.durable;
+    const during = recorder.record(2, REFUND).durable;
+    const meanwhile = recorder.record(3, REFUND);
+    fail();
+    await expect(during).rejects.toThrow(SpoolWriteFailed);
+    await before.durable;
+    await expect(meanwhile.durable).rejects.toThrow(SpoolWriteFailed);
     await recorder.close({ timeoutMs: 1 });
+  });
+
+  test("what could not be synced where it is kept stays in the spool, and is kept again by the next one", async () => {
+    let failures = 1;
+    const errors: Error[] = [];
+    const recorder = await opened({
+      onError: (error) => errors.push(error),
+      files: {
+        syncPath: (path) =>
+          path.endsWith(".json") && failures-- > 0 ? Promise.reject(systemError("EIO")) : Promise.resolve(),
+      },
+    });
+    const kept = await recorder.record(1, REFUND).anchored;
+    await recorder.record(2, REFUND).anchored;
+    expect(await recorder.close()).toEqual({ left: 0 });
+    expect([spoolFiles().length, errors]).toEqual([1, [expect.any(SpoolWriteFailed)]]);
+    rmSync(kept.payloadPath);
+    const next = await opened();
+    await next.close();
+    expect([existsSync(kept.payloadPath), spoolFiles(), service.anchored.size]).toEqual([true, [], 2]);
   });
 });
 

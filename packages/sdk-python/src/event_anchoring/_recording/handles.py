@@ -59,7 +59,11 @@ class RecordedEvent:
 
     @property
     def durable(self) -> Future[None]:
-        """Done as soon as the event survives a loss of power, too."""
+        """Done as soon as the event survives a loss of power, too.
+
+        It fails with SpoolWriteFailed if a sync of the event's file has failed: the event is anchored all the same, and
+        only the files that it is kept in make it durable.
+        """
         return self._waited.durable_future(self)
 
     @property
@@ -83,7 +87,7 @@ class AsyncRecordedEvent:
 
     @property
     def durable(self) -> asyncio.Future[None]:
-        """Done as soon as the event survives a loss of power, too."""
+        """As RecordedEvent.durable."""
         return asyncio.wrap_future(self._handle.durable)
 
     @property

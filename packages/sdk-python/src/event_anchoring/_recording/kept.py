@@ -16,7 +16,7 @@ from .._bytes import sha256
 from ..models import Anchor
 from ..proof import Receipt
 from .frames import SpooledEvent
-from .spool import Taken
+from .spool import Taken, sync_path
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,6 @@ _DAY_CHARS = len("2026-11-23")
 def _day_of(envelope: bytes) -> str:
     when = json.loads(envelope)["when"]
     return str(when)[:_DAY_CHARS]
-
-
-def _sync_one(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 class KeptFolder:
@@ -118,7 +110,7 @@ class KeptFolder:
             return
         if _syncfs is None:
             for path in {*self._unsynced, *(path.parent for path in self._unsynced)}:
-                _sync_one(path)
+                sync_path(path)
         else:
             # One call for some thousand files: each fsync of its own is a commit of the file system's journal.
             fd = os.open(self._unsynced[-1], os.O_RDONLY)

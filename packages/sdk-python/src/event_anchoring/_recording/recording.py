@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, TypeVar, Union
 from weakref import WeakValueDictionary
 
-from ..errors import AnchoringError, EventRefused, InvalidInput, SpoolFull
+from ..errors import AnchoringError, EventRefused, InvalidInput, SpoolFull, SpoolWriteFailed
 from ..models import Anchor
 from ..proof import Receipt
 from ..signing import Signer
@@ -20,7 +20,7 @@ from .frames import frame_of
 from .handles import RecordedEvent, RecorderProgress
 from .kept import KeptEvent, KeptFolder
 from .lock import FolderLock
-from .spool import Spool, Taken
+from .spool import Spool, Taken, Unsynced
 
 T = TypeVar("T")
 
@@ -69,6 +69,13 @@ def _resolve(future: Optional[Future[T]], result: T) -> None:
         future.set_result(result)
 
 
+def _finish(future: Future[None], fault: Optional[Exception]) -> None:
+    if fault is None:
+        _resolve(future, None)
+    else:
+        _fail(future, fault)
+
+
 def _fail(future: Future[T], error: BaseException) -> None:
     if future.set_running_or_notify_cancel():
         future.set_exception(error)
@@ -88,7 +95,8 @@ class Recording:
         self._lock = threading.Lock()
         self._is_dirty = threading.Event()
         self._is_closed = False
-        self._is_sync_lost = False
+        self._lost: Set[int] = set()  # numbers of events that are not settled, in files that cannot be synced
+        self._sync_fault: Optional[SpoolWriteFailed] = None
         self._failure: Optional[Exception] = None
         self._refused_length = 0
         self._handles: WeakValueDictionary[str, RecordedEvent] = WeakValueDictionary()
@@ -105,7 +113,7 @@ class Recording:
         except BaseException:
             self._folder_lock.release()
             raise
-        self._durable = self._spool.appended
+        self._synced_to = self._spool.appended  # a number: what is newer was not synced yet
         self._anchored = 0
         self._settled = 0
         self._syncer = threading.Thread(target=self._sync_on, name="event-anchoring-sync", daemon=True)
@@ -147,14 +155,13 @@ class Recording:
     # What is waited for.
 
     def durable_future(self, handle: RecordedEvent) -> Future[None]:
-        """Done with the next group sync."""
+        """Done with the next group sync; failed if that fails, until the event is kept."""
         with self._lock:
-            future = self._durable_futures.setdefault(handle.number, Future())
-            is_done = handle.number <= self._durable
-            if is_done:
-                del self._durable_futures[handle.number]
-        if is_done:
-            _resolve(future, None)
+            if handle.number > self._synced_to:
+                return self._durable_futures.setdefault(handle.number, Future())
+            fault = self._sync_fault if handle.number in self._lost else None
+        future: Future[None] = Future()
+        _finish(future, fault)
         return future
 
     def anchored_future(self, handle: RecordedEvent) -> Future[KeptEvent]:
@@ -177,7 +184,8 @@ class Recording:
     @property
     def progress(self) -> RecorderProgress:
         """Where it is."""
-        return RecorderProgress(self._spool.appended, self._durable, self._anchored, self._settled - self._anchored)
+        durable = self._synced_to - len(self._lost)
+        return RecorderProgress(self._spool.appended, durable, self._anchored, self._settled - self._anchored)
 
     def flushed(self) -> Future[None]:
         """Done when all is settled that was recorded by now."""
@@ -264,6 +272,8 @@ class Recording:
                 if future is not None:
                     resolved.append((future, outcome))
                 self._out.discard(taken.number)
+                # What it is kept in was synced.
+                self._lost.discard(taken.number)
                 self._spool.settle(taken.segment)
                 self._settled += 1
                 self._anchored += isinstance(outcome, KeptEvent)
@@ -296,28 +306,42 @@ class Recording:
 
     def _sync(self) -> None:
         with self._lock:
-            number, descriptors = self._spool.appended, self._spool.unsynced()
+            found = self._spool.unsynced()
+        for each in found:
+            self._synced(each, self._sync_file(each))
+        _tell(self.settings.on_progress, self.progress)
+
+    def _sync_file(self, unsynced: Unsynced) -> Optional[SpoolWriteFailed]:
+        """Returns why the newest events of a file do not count as durable."""
         try:
-            for fd in descriptors:
-                os.fsync(fd)
+            if unsynced.segment.is_lost:
+                return self._sync_fault
+            unsynced.sync()
         except OSError as error:
-            # A later sync may succeed though the disk has lost this: nothing from here on is called durable.
-            self.report(error)
-            self._is_sync_lost = True
-            return
+            fault = SpoolWriteFailed(f"{unsynced.segment.path} cannot be synced: {error}")
+            fault.__cause__ = error
+            self.report(fault)
+            return fault
+        else:
+            return None
         finally:
-            for fd in descriptors:
-                os.close(fd)
-        if self._is_sync_lost:
-            return
+            os.close(unsynced.fd)
+
+    def _synced(self, unsynced: Unsynced, fault: Optional[SpoolWriteFailed]) -> None:
         done: List[Future[None]] = []
         with self._lock:
-            self._durable = max(self._durable, number)
-            for each in [each for each in self._durable_futures if each <= number]:
-                done.append(self._durable_futures.pop(each))
+            newest = range(self._synced_to + 1, unsynced.last + 1)
+            if fault is not None:
+                self._sync_fault = fault
+                self._spool.give_up(unsynced.segment)
+                self._lost.update(each for each in newest if each > self._spool.taken or each in self._out)
+            self._synced_to = max(self._synced_to, unsynced.last)
+            for each in newest:
+                future = self._durable_futures.pop(each, None)
+                if future is not None:
+                    done.append(future)
         for future in done:
-            _resolve(future, None)
-        _tell(self.settings.on_progress, self.progress)
+            _finish(future, fault)
 
     def close(self) -> None:
         """Takes no more events, syncs, and lets go of the folder."""

@@ -31,11 +31,46 @@ class Segment:
     Attributes:
         size: bytes of whole frames in it.
         waiting: events in it that are not kept yet.
+        last: the number of its newest event.
+        is_named: the folder that names it is synced.
+        is_lost: a sync has failed: what was not synced by then never counts as durable here.
     """
 
     path: Path
     size: int = 0
     waiting: int = 0
+    last: int = 0
+    is_named: bool = False
+    is_lost: bool = False
+
+
+def sync_path(path: Path) -> None:
+    """Syncs a file or a folder. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@dataclass(frozen=True)
+class Unsynced:
+    """An open file that is to be synced and closed.
+
+    Attributes:
+        last: the number of the newest event in it by now.
+    """
+
+    fd: int
+    segment: Segment = field(repr=False)
+    last: int
+
+    def sync(self) -> None:
+        """The file up to `last`, and its name in the folder. Raises OSError."""
+        os.fsync(self.fd)
+        if not self.segment.is_named:
+            sync_path(self.segment.path.parent)
+            self.segment.is_named = True
 
 
 @dataclass(frozen=True)
@@ -57,14 +92,19 @@ class Spool:
     """
 
     def __init__(self, folder: Path, bytes_max: int) -> None:
-        """Finds what an earlier run has left. Raises SpoolCorrupt, and has changed nothing then."""
+        """Finds what an earlier run has left, and syncs it.
+
+        Raises:
+            SpoolCorrupt: nothing was changed.
+            OSError: a file cannot be read, cut off or synced.
+        """
         self._folder = folder
         self._bytes_max = bytes_max
         self._unread: Deque[Segment] = deque()
         self._read_to = 0  # offset in the first of the unread
         self._active: Optional[Segment] = None
         self._fd = -1
-        self._unsynced: List[int] = []  # descriptors of files that are full
+        self._unsynced: List[Unsynced] = []  # files that get no more events
         self._next = 1
         self.bytes = 0
         self.appended = 0
@@ -84,6 +124,7 @@ class Spool:
             segment.path.unlink()
             return
         os.truncate(segment.path, segment.size)
+        sync_path(segment.path)
         self._unread.append(segment)
         self.bytes += segment.size
         self.appended += segment.waiting
@@ -120,31 +161,46 @@ class Spool:
         segment.waiting += 1
         self.bytes += len(frame)
         self.appended += 1
+        segment.last = self.appended
 
     def _cut_back(self, segment: Segment) -> None:
         try:
             os.ftruncate(self._fd, segment.size)
         except OSError:
             # It ends in a torn frame, which is good as long as nothing follows: the next event goes to another file.
-            self._unsynced.append(self._fd)
+            self._end()
+
+    def _end(self) -> None:
+        """The active file gets no more events."""
+        if self._active is not None:
+            self._unsynced.append(Unsynced(self._fd, self._active, self._active.last))
             self._active, self._fd = None, -1
 
     def _roll(self) -> Segment:
         """A new file."""
-        if self._active is not None:
-            self._unsynced.append(self._fd)
+        self._end()
         path = self._folder / f"{self._next:016}.spool"
-        self._active = None
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _CLOEXEC, 0o600)
         self._next += 1
         self._active = Segment(path)
         self._unread.append(self._active)
         return self._active
 
-    def unsynced(self) -> List[int]:
-        """Descriptors of what is not synced yet, for the caller to sync and close."""
+    def unsynced(self) -> List[Unsynced]:
+        """What is not synced yet, oldest first, for the caller to sync and close."""
         found, self._unsynced = self._unsynced, []
-        return found if self._active is None else [*found, os.dup(self._fd)]
+        if self._active is not None:
+            found.append(Unsynced(os.dup(self._fd), self._active, self._active.last))
+        return found
+
+    def give_up(self, segment: Segment) -> None:
+        """A sync of this file has failed: it gets no more events.
+
+        The kernel may have dropped what it could not write, and say nothing of it at the next sync.
+        """
+        segment.is_lost = True
+        if segment is self._active:
+            self._end()
 
     def take(self, count_max: int) -> List[Taken]:
         """Reads the next events, which nobody has taken yet."""
@@ -203,6 +259,4 @@ class Spool:
 
     def close(self) -> None:
         """Lets go of the files. What waits in them is found by the next Spool."""
-        if self._active is not None:
-            self._unsynced.append(self._fd)
-            self._active, self._fd = None, -1
+        self._end()
