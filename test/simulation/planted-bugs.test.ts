@@ -71,6 +71,7 @@ const BREAKS: Partial<Record<PlantedBug, string>> = { uncertified_head_sent: "wi
 const LIE_OF: Partial<Record<PlantedBug, { readonly lie: LieName; readonly breaks: string }>> = {
   covered_roots_not_compared: { lie: "late_second_tree", breaks: "aContradictionIsInEvidence" },
   followers_tell_the_leader_alone: { lie: "other_bytes", breaks: "aContradictionIsInEvidence" },
+  halted_node_keeps_its_lines: { lie: "other_bytes", breaks: "aContradictionIsInEvidence" },
   leader_alone_is_asked: { lie: "kept_cosignatures", breaks: "othersCosignaturesSuffice" },
   lines_not_exchanged: { lie: "two_trees", breaks: "aContradictionIsInEvidence" },
   lines_not_verified: { lie: "forged_lines", breaks: "noHonestNodeIsFenced" },

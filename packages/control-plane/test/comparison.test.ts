@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Command } from "@event-anchoring/ledger";
+import { equalBytes } from "@event-anchoring/protocol";
 import { ORIGIN, Replica } from "./certifier-replica.ts";
 import { settle } from "./doubles.ts";
 import { eventCommand } from "./commands.ts";
@@ -53,6 +54,22 @@ describe("a cosignature", () => {
     expect(a.exchanged[1]?.map(({ nodeId }) => nodeId).sort()).toEqual(["a", "b", "c"]);
     a.comparison.close();
     expect(a.exchanged).toHaveLength(2);
+  });
+
+  test("over each newest size goes to all from a node that stops for good, contradicted or not", async () => {
+    for (const each of [a, b]) each.apply(event(1));
+    await settle();
+    a.hear("b", b.saidOf(2));
+    a.apply(event(2));
+    await settle();
+    expect(a.exchanged).toEqual([]);
+    a.comparison.testify();
+    const lines = a.exchanged.flat().filter(({ originFingerprint }) => equalBytes(originFingerprint, ORIGIN));
+    const shown = lines.map(({ nodeId, treeSize }) => `${nodeId} ${treeSize}`);
+    expect(shown).toEqual(["a 3", "a 2", "b 2", "a 1"]);
+    c.apply(event(99));
+    c.comparison.onLines("a", a.exchanged.flat());
+    expect([...new Set(c.contradictions)]).toEqual(["a: another root at size 2", "b: another root at size 2"]);
   });
 
   test("is contradicted by what a key has signed, and by no word that it has not", () => {

@@ -186,6 +186,19 @@ export class Comparison {
     }
   }
 
+  /**
+   * This node stops for good: all members get the lines that it holds over its newest sizes. It may be the only one
+   * that holds what a liar has signed for it, and its own newest lines went to the leader alone.
+   */
+  testify(): void {
+    const lines: HeadLine[] = [];
+    for (const head of this.#heads.newestFirst()) {
+      if (lines.length >= LINES_MAX) break;
+      lines.push(...head.goodLines((line) => this.#isGood(line)));
+    }
+    this.#options.exchange(lines.slice(0, LINES_MAX));
+  }
+
   /** The session ends: peers get what they have not been told. */
   close(): void {
     if (this.#hasUnsent) this.#exchange();

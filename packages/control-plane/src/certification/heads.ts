@@ -96,6 +96,19 @@ export class Heads {
     return floor;
   }
 
+  /** Every head that is remembered: the newest of each origin first, then the one before it of each, and so on. */
+  *newestFirst(): Iterable<Head> {
+    const origins = [...this.#origins.values()].map((heads) =>
+      [...heads.values()].sort((left, right) => right.treeSize - left.treeSize),
+    );
+    for (let age = 0; age < HEADS_MAX; age++) {
+      for (const heads of origins) {
+        const head = heads[age];
+        if (head !== undefined) yield head;
+      }
+    }
+  }
+
   #headsOf(origin: OriginFingerprint): readonly Head[] {
     return [...(this.#origins.get(bytesToHex(origin))?.values() ?? [])];
   }

@@ -229,6 +229,8 @@ export class Session implements SessionParts {
     const isEnded = (): boolean => this.#isEnded;
     const end = (reason: SessionEnd): void => {
       if (this.#isEnded) return;
+      const isForGood = reason.kind === "halted" || reason.kind === "fenced";
+      if (isForGood) this.certifying.contradictions.comparison.testify();
       this.stop();
       this.#options.onEnd(reason);
     };

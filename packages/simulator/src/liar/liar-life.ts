@@ -35,8 +35,13 @@ export interface LiarLifeOptions {
   readonly bugs?: Bugs;
   /** How long it lies, in simulated ms. Default 15,000. */
   readonly lieMs?: number;
-  /** After that the liar is gone for good, and the holders of the root keys give a forked origin up. */
+  /**
+   * After that the liar is gone for good, and the holders of the root keys give a forked origin up, if a majority still
+   * runs: a node that was lied to may have halted.
+   */
   readonly givesUp?: true;
+  /** Clients go on writing for so long after the liar has gone, in simulated ms. Default 0. */
+  readonly afterMs?: number;
   readonly onLine?: (line: TraceLine) => void;
 }
 
@@ -46,8 +51,12 @@ export interface LiarLifeResult {
   readonly traceHash: string;
   readonly newestLines: readonly string[];
   readonly acknowledged: number;
+  /** Writes acknowledged after the liar had gone. */
+  readonly acknowledgedAfter: number;
   /** Sizes over which two roots were signed. */
   readonly contradicted: number;
+  /** Whether a majority was left to give the forked origin up. */
+  readonly wasGivenUp: boolean;
 }
 
 const BIRTH_MAX_MS = 10_000;
@@ -90,6 +99,9 @@ class LiarLife {
   #lie: Lie | null = null;
   #requestId = 0;
   #isOver = false;
+  #wasGivenUp = false;
+  /** Acknowledged when the liar went; null: nothing was written after that. */
+  #acknowledgedBeside: number | null = null;
 
   constructor(options: LiarLifeOptions, engine: RaftEngine) {
     const { seed, nodes, quorum, bugs = NO_BUGS } = options;
@@ -170,15 +182,32 @@ class LiarLife {
     await this.#runFor(WRITE_PATIENCE_MS);
     // A node that a lying leader kept from the log catches up when another node leads.
     this.#liar?.kill();
+    await this.#writeAfter();
     const endMs = this.#world.nowMs + END_MAX_MS;
     while (this.#world.nowMs < endMs && this.invariants.broken === null && !this.#judge.isAllHeld()) {
       await this.#runFor(TICK_MS);
     }
     this.#judge.judgeEnd();
-    if (this.#options.givesUp === true && this.invariants.broken === null) await this.#giveUp();
+    if (this.#options.givesUp === true && this.invariants.broken === null && this.#hasMajority()) await this.#giveUp();
+  }
+
+  async #writeAfter(): Promise<void> {
+    const { afterMs = 0 } = this.#options;
+    if (afterMs === 0) return;
+    this.#acknowledgedBeside = this.#judge.acknowledged;
+    this.#isOver = false;
+    this.#writeOn(1_000_000);
+    await this.#runFor(afterMs);
+    this.#isOver = true;
+    await this.#runFor(WRITE_PATIENCE_MS);
+  }
+
+  #hasMajority(): boolean {
+    return this.#machines.filter(({ process }) => process !== null).length * 2 > this.#machines.length;
   }
 
   async #giveUp(): Promise<void> {
+    this.#wasGivenUp = true;
     const [machine] = this.#judge.told;
     if (machine === undefined) throw new Error("somebody was told the truth");
     const { nodes, quorum } = this.#options;
@@ -203,7 +232,9 @@ class LiarLife {
       traceHash: this.#trace.hash,
       newestLines: this.#trace.newest(60),
       acknowledged: this.#judge.acknowledged,
+      acknowledgedAfter: this.#judge.acknowledged - (this.#acknowledgedBeside ?? this.#judge.acknowledged),
       contradicted: this.#judge.contradicted,
+      wasGivenUp: this.#wasGivenUp,
     };
   }
 

@@ -73,6 +73,7 @@ export const PLANTED_BUGS = {
   stall_holds_back_operators: "no trust root goes through while leaves wait for a certificate",
   version_raised_early: "an entry of a version that nobody reads is proposed",
   covered_roots_not_compared: "what a peer signs is compared while a certificate needs it, and not later",
+  halted_node_keeps_its_lines: "a node that halts does not tell its peers what it and the liar have signed",
   lines_not_exchanged: "what a peer holds of others' signatures is not looked at",
   lines_not_verified: "a signature is good whoever made it",
   lost_origin_stays_stopped: "an origin that was given up is refused like one that waits for a decision",

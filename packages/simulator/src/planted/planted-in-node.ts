@@ -29,6 +29,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("followers_tell_the_leader_alone")) exchange.tellAll = () => {};
   if (bugs.has("leader_alone_is_asked")) exchange.ask = (items) => exchange.send(items);
   if (bugs.has("latest_before_decided")) showEarly(session);
+  if (bugs.has("halted_node_keeps_its_lines")) comparison.testify = () => {};
   if (bugs.has("lines_not_exchanged")) comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
