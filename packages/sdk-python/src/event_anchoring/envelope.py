@@ -11,7 +11,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, Union
+from typing import Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from ._bytes import INTEGER_MAX, sha256
 from ._canonical_json import canonical_json, is_unsafe_number
@@ -99,7 +99,8 @@ def time_text(when: Union[str, datetime, None]) -> str:
     return when.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-class ContentHash(NamedTuple):
+@dataclass(frozen=True)
+class ContentHash:
     """A content that lies elsewhere: its SHA-256 and its number of bytes."""
 
     hash: Bytes32
