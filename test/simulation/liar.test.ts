@@ -1,18 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
-import { DECEIVES, KEEPS_OFFICE, LIES, type LieName, MAY_DECEIVE, liveBesideALiar } from "@event-anchoring/simulator";
+import {
+  DECEIVES,
+  KEEPS_OFFICE,
+  LIAR_SHAPES,
+  LIES,
+  type LieName,
+  MAY_DECEIVE,
+  liveBesideALiar,
+} from "@event-anchoring/simulator";
 
 type Life = Awaited<ReturnType<typeof liveBesideALiar>>;
 
 /** The long suites live more of them. */
 const SEEDS = Number(process.env["LIAR_SEEDS"] ?? 1);
-
-/** Nodes and quorum: the first two detect one liar, the others exclude it. */
-const SHAPES = [
-  [3, 2],
-  [5, 3],
-  [4, 3],
-  [5, 4],
-] as const;
 
 /** Under these, two roots of one size come to honest nodes. */
 const CONTRADICTS: ReadonlySet<LieName> = new Set(["two_trees", "late_second_tree", "another_tree"]);
@@ -27,7 +27,7 @@ const STALLED_LIE_MS = 25_000;
 const AFTER_MS = 15_000;
 const ACKNOWLEDGED_MIN = 20;
 
-describe.each(SHAPES)("beside one liar of %i nodes with a quorum of %i", (nodes, quorum) => {
+describe.each(LIAR_SHAPES)("beside one liar of %i nodes with a quorum of %i", (nodes, quorum) => {
   test.each(Object.keys(LIES) as LieName[])(
     "%s: every sentence holds",
     async (lie) => {

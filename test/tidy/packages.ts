@@ -11,7 +11,7 @@ export interface Manifest {
 }
 
 /** Tools of the repository alone: their libraries are devDependencies, which no image and no node installs. */
-const NOT_DEPLOYED: readonly string[] = ["release"];
+const NOT_DEPLOYED: readonly string[] = ["release", "gates"];
 
 /** The libraries that the sources of a package may import, with their versions. */
 export function declaredLibraries(folder: string, manifest: Manifest | undefined): Readonly<Record<string, string>> {
@@ -92,6 +92,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "testkit",
   ],
   bench: ["protocol", "node-crypto", "api-contract", "dev-cluster", "testkit"],
+  gates: ["simulator", "testkit"],
 };
 
 /** Packages with more than one door, for those who cannot take all of it. */
@@ -101,7 +102,7 @@ export const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages that only tests import, and each other as the table says. */
-export const FOR_TESTS: readonly string[] = ["testkit", "simulator", "bench"];
+export const FOR_TESTS: readonly string[] = ["testkit", "simulator", "bench", "gates"];
 
 /** Imports of which only the types may be used. */
 export const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {

@@ -35,7 +35,7 @@ describe("a chain of 10,000 grants", () => {
 
   const { history, act, root } = chained();
 
-  test("is judged whole and shown as far as a trace shows it, within a second beside its signatures", () => {
+  test("is judged whole, shown as far as a trace shows it, within a second of CPU time beside its signatures", () => {
     const input = history.traceInput(act);
     const verified = { count: 0 };
     const counting = {
@@ -52,9 +52,10 @@ describe("a chain of 10,000 grants", () => {
     // Two of each hop shown, two of each claim that these name.
     expect(verified.count).toBe(2 * 1_000 + 2 * 1_001);
     // What they cost is the machine's; all the rest is ours.
-    const startMs = performance.now();
+    const before = process.cpuUsage();
     traceEvent(input, crypto);
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1_000);
   });
 
   test("falls with its root", () => {

@@ -50,6 +50,7 @@ export interface LiarLifeResult {
   readonly broken: Broken | null;
   readonly traceHash: string;
   readonly newestLines: readonly string[];
+  readonly simulatedMs: number;
   readonly acknowledged: number;
   /** Writes acknowledged after the liar had gone. */
   readonly acknowledgedAfter: number;
@@ -231,6 +232,7 @@ class LiarLife {
       broken: this.invariants.broken,
       traceHash: this.#trace.hash,
       newestLines: this.#trace.newest(60),
+      simulatedMs: this.#world.nowMs,
       acknowledged: this.#judge.acknowledged,
       acknowledgedAfter: this.#judge.acknowledged - (this.#acknowledgedBeside ?? this.#judge.acknowledged),
       contradicted: this.#judge.contradicted,

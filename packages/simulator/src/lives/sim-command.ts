@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { GROWTH_NAMES } from "../trust/cluster-plan.ts";
 import { ASKED_FOR, FAULTS, type Fault } from "../faults/faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
-import { type CommonOptions, liveMany } from "./life-pool.ts";
+import { type CommonOptions, type Series, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
 import { formatLine } from "../world/life-trace.ts";
 
@@ -126,6 +126,13 @@ interface Range {
   readonly jobs: number;
 }
 
+function livesWith(common: CommonOptions): Pick<Series<LifeResult>, "live" | "thread"> {
+  return {
+    live: (seed) => liveOneLife({ ...common, seed }),
+    thread: { file: "life-worker.js", common },
+  };
+}
+
 /** For programs: the result of each life, without its trace. */
 async function report({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
   let broken = 0;
@@ -135,7 +142,7 @@ async function report({ from, count, untilMs, jobs }: Range, common: CommonOptio
     const line = { ...result, rejections: Object.fromEntries(result.rejections), newestLines: undefined, story };
     out.write(`${JSON.stringify(line)}\n`);
   };
-  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
+  await liveMany({ ...livesWith(common), from, count, jobs, onResult, isOver: () => performance.now() >= untilMs });
   return broken === 0 ? 0 : 1;
 }
 
@@ -165,7 +172,7 @@ async function explore({ from, count, untilMs, jobs }: Range, common: CommonOpti
     shownMs = performance.now();
     progress();
   };
-  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
+  await liveMany({ ...livesWith(common), from, count, jobs, onResult, isOver: () => performance.now() >= untilMs });
   progress();
   return broken === 0 ? 0 : 1;
 }

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// `npm run gates`: makes the build if it is missing or old, then runs.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const checkout = fileURLToPath(new URL("../../..", import.meta.url));
+const compiler = join(checkout, "node_modules/typescript/bin/tsc");
+const build = spawnSync(process.execPath, [compiler, "-b"], { cwd: checkout, stdio: ["ignore", 2, 2] });
+if (build.status !== 0) {
+  process.stderr.write("The build failed; the messages above say where.\n");
+  process.exit(1);
+}
+
+const { gatesCommand } = await import("../dist/index.js");
+// The first Ctrl-C, or SIGTERM, ends the run in order, and what was finished is kept; the second one ends it.
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+process.exitCode = await gatesCommand(process.argv.slice(2), process.stdout, process.stderr, stop.signal);

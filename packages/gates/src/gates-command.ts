@@ -1,0 +1,145 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { GATES } from "./gates/all-gates.ts";
+import { CHECKOUT, PAGE_PATH, RESULTS_PATH } from "./gates/checkout.ts";
+import type { Gate } from "./gates/gate.ts";
+import { type BatchLine, appendResult, readResults } from "./results.ts";
+import { runBatch } from "./run-batch.ts";
+import { sourcesHash } from "./sources-hash.ts";
+import { tableOf, withTable } from "./table.ts";
+import { batchesOf, leastRun, nextSeed, totalsOf } from "./totals.ts";
+
+const HELP = `npm run gates -- --minutes M   runs for so long what has been run least on this code; keeps the results
+npm run gates                  says what has been run on this code
+
+  --only a,b        these gates alone; the names are in the answer of npm run gates
+  --batch-minutes B how long one batch may take (default 10)
+  --jobs J          how many run at the same time (default: one for each core)
+  --table           writes the table of docs/testing.md anew
+  --mended GATE:SEED=COMMIT
+                    notes which commit has mended a failure
+`;
+
+interface Out {
+  write(text: string): unknown;
+}
+
+const OPTIONS = {
+  minutes: { type: "string" },
+  "batch-minutes": { type: "string", default: "10" },
+  only: { type: "string" },
+  jobs: { type: "string", default: String(availableParallelism()) },
+  table: { type: "boolean", default: false },
+  mended: { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
+/** `npm run gates`. @returns the exit code: 1 if a batch had a failure, 2 for invalid arguments */
+export async function gatesCommand(argv: readonly string[], out: Out, err: Out, stop: AbortSignal): Promise<number> {
+  const { values } = parseArgs({ args: [...argv], options: OPTIONS });
+  if (values.help) {
+    out.write(HELP);
+    return 0;
+  }
+  const names = values.only?.split(",") ?? GATES.map(({ name }) => name);
+  const gates = GATES.filter(({ name }) => names.includes(name));
+  const [minutes, batchMinutes, jobs] = [values.minutes ?? "1", values["batch-minutes"], values.jobs].map(Number);
+  const isPlan = [minutes, batchMinutes, jobs].every((value) => value !== undefined && value > 0);
+  if (gates.length < names.length || !isPlan) {
+    err.write(`the gates are ${GATES.map(({ name }) => name).join(", ")}; numbers are above 0\n${HELP}`);
+    return 2;
+  }
+  if (values.mended !== undefined) return noteMended(values.mended, err);
+  if (values.table) return writeTable(err);
+  if (values.minutes === undefined) return tell(out);
+  const untilMs = performance.now() + (minutes ?? 0) * 60_000;
+  return run({ gates, untilMs, batchMs: (batchMinutes ?? 0) * 60_000, jobs: jobs ?? 1, stop }, out);
+}
+
+interface Run {
+  readonly gates: readonly Gate[];
+  readonly untilMs: number;
+  readonly batchMs: number;
+  readonly jobs: number;
+  readonly stop: AbortSignal;
+}
+
+async function run({ gates, untilMs, batchMs, jobs, stop }: Run, out: Out): Promise<number> {
+  const able = gates.filter((gate) => {
+    const missing = gate.missing();
+    if (missing !== null) out.write(`${gate.name}: not here (${missing})\n`);
+    return missing === null;
+  });
+  const sources = new Map(able.map((gate) => [gate.name, sourcesHash(CHECKOUT, gate.sources)]));
+  const commit = commitHere();
+  let failures = 0;
+  while (performance.now() < untilMs && !stop.aborted) {
+    const lines = readResults(RESULTS_PATH);
+    const hashOf = ({ name }: Gate): string => sources.get(name) ?? "";
+    const gate = leastRun(able, (each) => totalsOf(batchesOf(lines, each.name, hashOf(each))).count);
+    if (gate === null) break;
+    const endMs = Math.min(untilMs, performance.now() + batchMs);
+    const line = await runBatch({
+      gate,
+      from: nextSeed(lines, gate.name, hashOf(gate)),
+      jobs,
+      isOver: () => stop.aborted || performance.now() >= endMs,
+      commit,
+      sources: hashOf(gate),
+      now: () => new Date().toISOString(),
+      monotonicMs: () => performance.now(),
+    });
+    if (line === null) continue;
+    appendResult(RESULTS_PATH, line);
+    out.write(`${toldOf(line)}\n`);
+    failures += line.failures.length;
+  }
+  return failures === 0 ? 0 : 1;
+}
+
+function toldOf({ gate, count, from, to, seconds, failures }: BatchLine): string {
+  const told = `${gate}: ${count} (seeds ${from} to ${to}) in ${seconds} s, ${failures.length} failures`;
+  return [told, ...failures.map(({ seed, what }) => `  seed ${seed}: ${what}`)].join("\n");
+}
+
+function tell(out: Out): number {
+  const lines = readResults(RESULTS_PATH);
+  for (const gate of GATES) {
+    const hash = sourcesHash(CHECKOUT, gate.sources);
+    const { count, failures } = totalsOf(batchesOf(lines, gate.name, hash));
+    const goal = `first stop ${gate.firstStop}, for a release ${gate.toReach}`;
+    out.write(`${gate.name.padEnd(14)} ${count} on this code (${goal}), ${failures} failures: ${gate.counts}\n`);
+  }
+  return 0;
+}
+
+function writeTable(err: Out): number {
+  const page = withTable(readFileSync(PAGE_PATH, "utf8"), tableOf(GATES, readResults(RESULTS_PATH)));
+  if (page === null) {
+    err.write("docs/testing.md has no place for the table\n");
+    return 1;
+  }
+  writeFileSync(PAGE_PATH, page);
+  return 0;
+}
+
+function noteMended(text: string, err: Out): number {
+  const [, gate, seed, commit] = /^([a-z-]+):(.+)=([0-9a-f]{7,40})$/.exec(text) ?? [];
+  const isKnown = readResults(RESULTS_PATH).some(
+    (line) => "gate" in line && line.gate === gate && line.failures.some((failure) => failure.seed === seed),
+  );
+  if (gate === undefined || seed === undefined || commit === undefined || !isKnown) {
+    err.write(`--mended takes GATE:SEED=COMMIT of a failure in ${RESULTS_PATH}\n`);
+    return 2;
+  }
+  appendResult(RESULTS_PATH, { mended: { gate, seed, commit } });
+  return 0;
+}
+
+function commitHere(): string {
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: CHECKOUT, encoding: "utf8" }).trim();
+  const isClean = git("status", "--porcelain", "--", "packages").length === 0;
+  return `${git("rev-parse", "--short", "HEAD")}${isClean ? "" : "+"}`;
+}

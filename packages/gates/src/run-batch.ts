@@ -1,0 +1,37 @@
+import type { Failure, Figures, Gate } from "./gates/gate.ts";
+import type { BatchLine } from "./results.ts";
+
+export interface BatchPlan {
+  readonly gate: Gate;
+  readonly from: number;
+  readonly jobs: number;
+  readonly isOver: () => boolean;
+  readonly commit: string;
+  readonly sources: string;
+  /** The present time, RFC 3339, and a clock that is never set. */
+  readonly now: () => string;
+  readonly monotonicMs: () => number;
+}
+
+/** Runs one batch. @returns its line; null: nothing was finished */
+export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
+  const { gate, from, jobs, isOver, commit, sources, now, monotonicMs } = plan;
+  const startedMs = monotonicMs();
+  const figures: Record<string, number> = {};
+  const failures: Failure[] = [];
+  let count = 0;
+  let to = from - 1;
+  const note = (more: number, seed: number, given: Figures = {}): void => {
+    count += more;
+    to = Math.max(to, seed);
+    for (const [name, figure] of Object.entries(given)) figures[name] = (figures[name] ?? 0) + figure;
+  };
+  await gate.run({ from, jobs, isOver, note, fail: (failure) => failures.push(failure) });
+  if (to < from) return null;
+  const seconds = Math.round((monotonicMs() - startedMs) / 1000);
+  return { gate: gate.name, at: now(), commit, sources, from, to, count, figures: rounded(figures), failures, seconds };
+}
+
+function rounded(figures: Figures): Figures {
+  return Object.fromEntries(Object.entries(figures).map(([name, figure]) => [name, Math.round(figure)]));
+}

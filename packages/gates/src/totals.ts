@@ -1,0 +1,51 @@
+import type { Gate } from "./gates/gate.ts";
+import { type BatchLine, type ResultLine, isBatch } from "./results.ts";
+
+/** What all batches of one gate came to. */
+export interface Totals {
+  readonly count: number;
+  readonly seconds: number;
+  readonly failures: number;
+  readonly figures: ReadonlyMap<string, number>;
+}
+
+export function totalsOf(batches: readonly BatchLine[]): Totals {
+  const figures = new Map<string, number>();
+  for (const batch of batches) {
+    for (const [name, figure] of Object.entries(batch.figures)) figures.set(name, (figures.get(name) ?? 0) + figure);
+  }
+  const sum = (of: (batch: BatchLine) => number): number => batches.reduce((total, batch) => total + of(batch), 0);
+  return {
+    count: sum(({ count }) => count),
+    seconds: sum(({ seconds }) => seconds),
+    failures: sum(({ failures }) => failures.length),
+    figures,
+  };
+}
+
+/** All batches of a gate, or those on one state of the sources. */
+export function batchesOf(lines: readonly ResultLine[], gate: string, sources?: string): readonly BatchLine[] {
+  return lines.filter(isBatch).filter((batch) => {
+    return batch.gate === gate && (sources === undefined || batch.sources === sources);
+  });
+}
+
+/** The first seed that no batch on these sources has used. */
+export function nextSeed(lines: readonly ResultLine[], gate: string, sources: string): number {
+  return batchesOf(lines, gate, sources).reduce((next, { to }) => Math.max(next, to + 1), 1);
+}
+
+/**
+ * What has been run least on the code as it is, in parts of its first stop; of those that have reached it, in parts of
+ * what a release has to reach.
+ */
+export function leastRun(gates: readonly Gate[], countOf: (gate: Gate) => number): Gate | null {
+  const share = (gate: Gate): number => {
+    const count = countOf(gate);
+    return count < gate.firstStop ? count / gate.firstStop : 1 + count / gate.toReach;
+  };
+  return gates.reduce<Gate | null>(
+    (least, gate) => (least === null || share(gate) < share(least) ? gate : least),
+    null,
+  );
+}
