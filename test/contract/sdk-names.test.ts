@@ -21,7 +21,7 @@ const rows = [...page.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|([^|]*)\|$/g
 /** What every object has in JavaScript. */
 const OF_THE_LANGUAGE = new Set(["toString", "toJSON"]);
 /** Types all of whose public members are on the page. */
-const LISTED = ["Client", "Receipt", "Scope", "Monitor", "LocalKey", "Payload", "TrustRootChain"];
+const LISTED = ["Client", "Receipt", "Scope", "Monitor", "LocalKey", "Payload", "TrustRootChain", "Envelope"];
 
 function snake(name: string): string {
   const dotted = name.replace("::", ".");

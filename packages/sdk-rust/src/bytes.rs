@@ -1,14 +1,9 @@
 //! The only door from text to bytes, and back. Every function here is strict: what it refuses, nothing later sees.
 
-use std::fmt::Write as _;
-
 /// Lower-case hex, two digits a byte.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn hex_digit(digit: u8) -> Option<u8> {

@@ -1,11 +1,26 @@
-//! The date of RFC 9110 that a gateway may say.
+//! Dates that are read: those of RFC 3339 in envelopes, and that of RFC 9110 that a gateway may say.
 
-#[cfg(any(test, feature = "client"))]
-/// Days since 1970-01-01 of a day of the proleptic Gregorian calendar.
+use crate::calendar::date_of;
+
+/// Days since 1970-01-01 of a day of the proleptic Gregorian calendar. The 31st of a short month is the 1st of the next.
 fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
     let years = if month > 2 { year } else { year.checked_sub(1)? };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
     (years * 365 + years / 4 - years / 100 + years / 400 + day_of_year).checked_sub(719_468)
+}
+
+/// Whether it is a time in UTC as anchors show them, of a year from 1970 to 9999: `2026-11-23T10:00:00.000Z`.
+pub(crate) fn is_rfc3339(text: &str) -> bool {
+    const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    let bytes = text.as_bytes();
+    let is_of_form = bytes.len() == FORM.len()
+        && bytes.iter().zip(FORM).all(|(byte, form)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form });
+    let number = |from: usize, to: usize| text.get(from..to).and_then(|digits| digits.parse::<u64>().ok());
+    let date = (number(0, 4), number(5, 7), number(8, 10));
+    let (Some(year @ 1970..), Some(month @ 1..=12), Some(day)) = date else { return false };
+    let is_of_calendar = days_of(year, month, day).map(date_of) == Some((year, month, day));
+    let is_of_day = number(11, 13) < Some(24) && number(14, 16) < Some(60) && number(17, 19) < Some(60);
+    is_of_form && is_of_calendar && is_of_day
 }
 
 #[cfg(feature = "client")]
@@ -30,7 +45,7 @@ pub(crate) fn from_http_date(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::{date_of, to_rfc3339};
+    use crate::calendar::to_rfc3339;
 
     #[test]
     fn times_as_texts() {

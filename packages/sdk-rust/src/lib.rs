@@ -8,11 +8,13 @@ mod answers;
 mod bundle;
 mod bytes;
 mod calendar;
+mod canonical_json;
 mod checkpoint;
 #[cfg(feature = "client")]
 mod client;
 mod dates;
 mod ed25519;
+mod envelope;
 mod error;
 mod hash;
 mod input;
@@ -51,6 +53,7 @@ pub use client::{
     TraceOptions, Transport, TransportFailure, TransportStage, VerifyItem, VerifyOptions,
 };
 pub use ed25519::{check_canaries, verify_signature};
+pub use envelope::{Attachment, Content, Envelope, EnvelopeContent, EnvelopeOptions, Salt, When};
 pub use error::{Error, Result};
 pub use hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 pub use input::{ClaimInput, ClientEventId, Event, FromJson, GrantInput, RevocationInput, SemanticAnchor};

@@ -268,7 +268,7 @@ impl Scope {
 impl Scope {
     /// The canonical JSON of each statement.
     pub(crate) fn canonical(&self) -> Vec<String> {
-        self.statements.iter().map(Statement::content).collect()
+        self.statements.iter().map(|each| String::from_utf8_lossy(&each.content).into_owned()).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::bytes::INTEGER_MAX;
+use crate::canonical_json::canonical_json;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::tags::tag;
@@ -19,6 +20,8 @@ pub(crate) struct Statement {
     pub(super) salt: Hash,
     pub(super) name: String,
     pub(super) value: Value,
+    /// Canonical JSON of name and value: what the digest is over, behind the salt.
+    pub(super) content: Vec<u8>,
 }
 
 pub(super) fn malformed(what: impl Into<String>) -> Error {
@@ -55,34 +58,6 @@ fn check_value(value: &Value, name: &str, depth: usize) -> Result<()> {
     items.chain(members).try_for_each(|inner| check_value(inner, name, depth + 1))
 }
 
-/// RFC 8785 of a value without fractions: no spaces, names ascending by their UTF-16 code units. What `serde_json`
-/// writes of a text or an integer is what section 3.2.2 asks.
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Array(items) => {
-            text.push('[');
-            for (at, item) in items.iter().enumerate() {
-                text.push_str(if at == 0 { "" } else { "," });
-                write_canonical(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(object) => {
-            let mut members: Vec<_> = object.iter().collect();
-            members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-            text.push('{');
-            for (at, (name, member)) in members.into_iter().enumerate() {
-                text.push_str(if at == 0 { "" } else { "," });
-                write_canonical(&Value::from(name.as_str()), text);
-                text.push(':');
-                write_canonical(member, text);
-            }
-            text.push('}');
-        }
-        plain => text.push_str(&plain.to_string()),
-    }
-}
-
 impl Statement {
     /// A statement of parts that may be attacker-controlled.
     pub(super) fn new(salt: Hash, name: &str, value: &Value) -> Result<Self> {
@@ -91,26 +66,15 @@ impl Statement {
             return Err(malformed(form));
         }
         check_value(value, name, 0)?;
-        let statement = Self { salt, name: name.to_owned(), value: value.clone() };
-        let length = statement.content().len();
-        if length > STATEMENT_BYTES_MAX {
-            return Err(too_large(format!("{name} has {length} bytes, at most {STATEMENT_BYTES_MAX}")));
+        let content = canonical_json(&(name, value)).map_err(|cause| malformed(cause.to_string()))?;
+        if content.len() > STATEMENT_BYTES_MAX {
+            return Err(too_large(format!("{name} has {} bytes, at most {STATEMENT_BYTES_MAX}", content.len())));
         }
-        Ok(statement)
-    }
-
-    /// What the digest is over, behind the salt.
-    pub(super) fn content(&self) -> String {
-        let mut text = String::from("[");
-        write_canonical(&Value::from(self.name.as_str()), &mut text);
-        text.push(',');
-        write_canonical(&self.value, &mut text);
-        text.push(']');
-        text
+        Ok(Self { salt, name: name.to_owned(), value: value.clone(), content })
     }
 
     /// What is left of it where it is withheld.
     pub(super) fn digest(&self) -> Hash {
-        Hash::of_parts(&[&tag("scope-statement"), self.salt.as_bytes(), self.content().as_bytes()])
+        Hash::of_parts(&[&tag("scope-statement"), self.salt.as_bytes(), &self.content])
     }
 }

@@ -4,6 +4,7 @@
 mod bundle;
 mod bytes;
 mod ed25519;
+mod envelope;
 mod hostile;
 mod leaf;
 mod merkle;
