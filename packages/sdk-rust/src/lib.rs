@@ -49,8 +49,9 @@ pub use checkpoint::Checkpoint;
 pub use client::{
     BatchOptions, ClaimFilter, Client, ClientBuilder, EventFilter, EventItems, EventOptions, FileMonitorStore,
     FollowOptions, FollowedHead, GrantFilter, HeadFollower, HeldHead, HttpBody, HttpRequest, HttpResponse, HttpStream,
-    MemoryMonitorStore, Monitor, MonitorStore, Observation, Page, Position, Prefer, RecordItems, RetryPolicy, Timeouts,
-    TraceOptions, Transport, TransportFailure, TransportStage, VerifyItem, VerifyOptions,
+    ManyEvents, ManyItem, ManyOptions, MemoryMonitorStore, Monitor, MonitorStore, Observation, Page, Position, Prefer,
+    RecordItems, RetryPolicy, Timeouts, TraceOptions, Transport, TransportFailure, TransportStage, VerifyItem,
+    VerifyOptions,
 };
 pub use ed25519::{check_canaries, verify_signature};
 pub use envelope::{Attachment, Content, Envelope, EnvelopeContent, EnvelopeOptions, Salt, When};

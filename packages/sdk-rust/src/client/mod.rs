@@ -7,6 +7,7 @@ mod guard;
 mod held;
 mod histories;
 mod items;
+mod many;
 mod monitor;
 mod operations;
 mod options;
@@ -29,6 +30,7 @@ use zeroize::Zeroizing;
 pub use config::{ClientBuilder, Timeouts};
 pub use follow::{FollowOptions, FollowedHead, HeadFollower, HeldHead};
 pub use items::{EventItems, RecordItems};
+pub use many::{ManyEvents, ManyItem, ManyOptions};
 pub use monitor::{FileMonitorStore, MemoryMonitorStore, Monitor, MonitorStore, Observation};
 pub use options::{
     BatchOptions, ClaimFilter, EventFilter, EventOptions, GrantFilter, Page, Position, Prefer, TraceOptions,
