@@ -88,7 +88,7 @@ def test_an_error_names_what_may_be_recorded(is_async: bool) -> None:
     error = found.pop()
     assert isinstance(error, OutcomeUnknown)
     assert found == list(range(1_000))
-    # The first batch was answered. Nothing is said of the second, and of one that was under way beside it.
+    # Only the first batch was answered: the error names the events of the second, and of any batch sent beside it.
     unsaid = [own_id for own_id, anchor in service.anchors.items() if int(anchor["event_hash"], 16) >= 1_000]
     assert sorted(str(own_id) for own_id in error.client_event_ids) == sorted(unsaid)
 

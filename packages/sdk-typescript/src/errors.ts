@@ -24,6 +24,8 @@
  * @module
  */
 
+import { nameClass } from "./class-names.ts";
+
 /** What may come with an error. */
 export interface ErrorContext {
   readonly requestId?: string | undefined;
@@ -35,6 +37,10 @@ export interface ErrorContext {
 
 /** Base of all errors of this package. */
 export class AnchoringError extends Error {
+  static {
+    nameClass(this, "AnchoringError");
+  }
+
   /** What happened, as a stable word. */
   readonly code: string;
   /** `X-Request-Id` of the call, to be quoted to the operators of the service; null if nothing was asked. */
@@ -55,6 +61,10 @@ export class AnchoringError extends Error {
 
 /** A value of the caller's that cannot be meant. Nothing was signed or sent. */
 export class InvalidInput extends AnchoringError {
+  static {
+    nameClass(this, "InvalidInput");
+  }
+
   /** The argument at fault, as this package names it: `semanticAnchor.irisRef` for a member. */
   readonly field: string;
 
@@ -66,6 +76,10 @@ export class InvalidInput extends AnchoringError {
 
 /** A signer gave something else than a signature by its public key over the bytes that it was given. */
 export class SigningFailed extends AnchoringError {
+  static {
+    nameClass(this, "SigningFailed");
+  }
+
   constructor(message: string, context: ErrorContext = {}) {
     super("signing_failed", message, context);
   }
@@ -73,6 +87,10 @@ export class SigningFailed extends AnchoringError {
 
 /** No endpoint could be reached, or a connection was lost during a read. Nothing was recorded. */
 export class ConnectionFailed extends AnchoringError {
+  static {
+    nameClass(this, "ConnectionFailed");
+  }
+
   constructor(message: string, context: ErrorContext = {}) {
     super("connection_failed", message, context);
   }
@@ -80,6 +98,10 @@ export class ConnectionFailed extends AnchoringError {
 
 /** A read was not answered, by any endpoint, within its time. Asking again is safe. */
 export class TimedOut extends AnchoringError {
+  static {
+    nameClass(this, "TimedOut");
+  }
+
   constructor(message: string, context: ErrorContext = {}) {
     super("timeout", message, context);
   }
@@ -87,6 +109,10 @@ export class TimedOut extends AnchoringError {
 
 /** The caller's AbortSignal ended a read, or a write before it was sent. */
 export class Cancelled extends AnchoringError {
+  static {
+    nameClass(this, "Cancelled");
+  }
+
   constructor(message: string, context: ErrorContext = {}) {
     super("cancelled", message, context);
   }
@@ -100,6 +126,10 @@ export class Cancelled extends AnchoringError {
  * second event.
  */
 export class OutcomeUnknown extends AnchoringError {
+  static {
+    nameClass(this, "OutcomeUnknown");
+  }
+
   /** The event's id; null for a batch, for records recognised by their content, and if the caller forbade an id. */
   readonly clientEventId: string | null;
   /** The ids of a batch's events, in order; for one event its own id; for other records none. */
@@ -114,6 +144,10 @@ export class OutcomeUnknown extends AnchoringError {
 
 /** An answer that is not of the API: by a proxy in between, by another service, or cut off. */
 export class UnexpectedAnswer extends AnchoringError {
+  static {
+    nameClass(this, "UnexpectedAnswer");
+  }
+
   constructor(message: string, context: ErrorContext = {}) {
     super("answer_malformed", message, context);
   }
@@ -138,6 +172,10 @@ export interface ProblemContext extends ErrorContext {
 
 /** The service refused the request: an RFC 9457 problem. `code` is that of docs/API.md, "Problems". */
 export class ApiProblem extends AnchoringError {
+  static {
+    nameClass(this, "ApiProblem");
+  }
+
   /** HTTP status. */
   readonly status: number;
   /** What `code` means, for people. */
@@ -161,40 +199,52 @@ export class ApiProblem extends AnchoringError {
 }
 
 /** 401: the API key is missing, malformed, unknown, expired or revoked. */
-export class Unauthorized extends ApiProblem {}
+export class Unauthorized extends ApiProblem {
+  static {
+    nameClass(this, "Unauthorized");
+  }
+}
 
 /** 403: the API key lacks the scope of the route, or another API client recorded the anchor (`not_own_record`). */
-export class Forbidden extends ApiProblem {}
+export class Forbidden extends ApiProblem {
+  static {
+    nameClass(this, "Forbidden");
+  }
+}
 
 /** 404, or 410 for an erased `client_event_id`. */
-export class NotFound extends ApiProblem {}
+export class NotFound extends ApiProblem {
+  static {
+    nameClass(this, "NotFound");
+  }
+}
 
 /** 409: the ledger holds something that excludes this. */
-export class Conflict extends ApiProblem {}
+export class Conflict extends ApiProblem {
+  static {
+    nameClass(this, "Conflict");
+  }
+}
 
 /** 422: well formed, and against the rules of the ledger. */
-export class Unprocessable extends ApiProblem {}
+export class Unprocessable extends ApiProblem {
+  static {
+    nameClass(this, "Unprocessable");
+  }
+}
 
 /** 429, after as many tries as the retry policy allows. */
-export class RateLimited extends ApiProblem {}
+export class RateLimited extends ApiProblem {
+  static {
+    nameClass(this, "RateLimited");
+  }
+}
 
 /** 5xx, after as many tries as the retry policy allows. Asking again later is safe where it was then. */
-export class Unavailable extends ApiProblem {}
-
-const CLASS_OF_STATUS: ReadonlyMap<number, typeof ApiProblem> = new Map([
-  [401, Unauthorized],
-  [403, Forbidden],
-  [404, NotFound],
-  [409, Conflict],
-  [410, NotFound],
-  [422, Unprocessable],
-  [429, RateLimited],
-]);
-
-/** The problem of a status, in the class of that status. */
-export function makeProblem(code: string, message: string, context: ProblemContext): ApiProblem {
-  const ProblemClass = context.status >= 500 ? Unavailable : (CLASS_OF_STATUS.get(context.status) ?? ApiProblem);
-  return new ProblemClass(code, message, context);
+export class Unavailable extends ApiProblem {
+  static {
+    nameClass(this, "Unavailable");
+  }
 }
 
 /** One step of a verification. */
@@ -214,6 +264,10 @@ export interface VerificationContext {
 
 /** Bytes, texts or proofs that are not what they should be. Thrown by all that verifies or reads offline. */
 export class VerificationError extends AnchoringError {
+  static {
+    nameClass(this, "VerificationError");
+  }
+
   /**
    * The step of a receipt or the check of a bundle that failed. If a bundle is not proved: the first check that was not
    * made. null where there are no steps.
@@ -233,33 +287,15 @@ export class VerificationError extends AnchoringError {
 }
 
 /** A log, or a trust root, that is older than what was seen before. `result` holds both. */
-export class Rollback extends VerificationError {}
+export class Rollback extends VerificationError {
+  static {
+    nameClass(this, "Rollback");
+  }
+}
 
 /** Two states that cannot both be of one append-only log: somebody is shown another history. `result` holds both. */
-export class SplitView extends VerificationError {}
-
-/** A minifier renames classes; it leaves these names as they are. */
-const CLASSES = {
-  AnchoringError,
-  ApiProblem,
-  Cancelled,
-  Conflict,
-  ConnectionFailed,
-  Forbidden,
-  InvalidInput,
-  NotFound,
-  OutcomeUnknown,
-  RateLimited,
-  Rollback,
-  SigningFailed,
-  SplitView,
-  TimedOut,
-  Unauthorized,
-  Unavailable,
-  UnexpectedAnswer,
-  Unprocessable,
-  VerificationError,
-};
-for (const [name, { prototype }] of Object.entries(CLASSES)) {
-  Object.defineProperty(prototype, "name", { value: name, configurable: true, writable: true });
+export class SplitView extends VerificationError {
+  static {
+    nameClass(this, "SplitView");
+  }
 }

@@ -1,16 +1,9 @@
 /** From a call to its answer: tries, endpoints, and what a failure is called. */
 import { InvalidBytesError, bytesToUtf8 } from "@event-anchoring/protocol";
-import {
-  Cancelled,
-  ConnectionFailed,
-  InvalidInput,
-  OutcomeUnknown,
-  TimedOut,
-  UnexpectedAnswer,
-  makeProblem,
-} from "./errors.ts";
+import { Cancelled, ConnectionFailed, InvalidInput, OutcomeUnknown, TimedOut, UnexpectedAnswer } from "./errors.ts";
 import type { AnchoringError, ApiProblem, ErrorContext, ProblemItem } from "./errors.ts";
 import type { JsonBody } from "./json-body.ts";
+import { makeProblem } from "./problem-classes.ts";
 import { leavesDoubt } from "./retry.ts";
 import type { Outcome, RetryRule } from "./retry.ts";
 import { TransportFailure, readBody } from "./transport.ts";

@@ -1,17 +1,23 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { EventService } from "@event-anchoring/testkit";
+import { sha256, verifyReceipt, verifyTrustRoot } from "../src/index.ts";
 import { vectors } from "./vectors.ts";
 
-// What the README shows under "Verifying", run as it is written there: on good files, and on bad ones, where it must
-// fail. The programs use the build, as a user's do.
+// What the README shows under "Verifying" and of the recorder, run as it is written there: on good files, and on bad
+// ones, where it must fail. The programs use the build, as a user's do.
 
 const SDK = join(dirname(fileURLToPath(import.meta.url)), "..");
-const verifying = readFileSync(join(SDK, "README.md"), "utf8").split("\n## Verifying\n")[1]?.split("\n## ")[0] ?? "";
+const readme = readFileSync(join(SDK, "README.md"), "utf8");
+const section = (title: string): string => readme.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
+const verifying = section("Verifying");
+const [, recorderLines = ""] = /```js\n([^]*?)```/u.exec(section("Recording many events")) ?? [];
 const [receiptLines = "", bundleLines = ""] = [...verifying.matchAll(/```js\n(import [^]*?)```/gu)].map(
   ([, lines]) => lines ?? "",
 );
@@ -118,5 +124,30 @@ describe("the lines of the README", () => {
   test.each([undefined, "", "00".repeat(32)])("fail with the pin %s", (pinned) => {
     for (const program of ["receipt.js", "bundle.js"])
       expect(run(program, pinned)).toMatchObject({ status: 1, stdout: "" });
+  });
+});
+
+describe("the lines of the README about the recorder", () => {
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-sdk-recorder-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("leave an envelope and its receipt, which verifies", async () => {
+    const service = await EventService.start();
+    mkdirSync(join(folder, "node_modules", "@event-anchoring"), { recursive: true });
+    symlinkSync(SDK, join(folder, "node_modules", "@event-anchoring", "sdk"));
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(join(folder, "program.js"), recorderLines);
+    const env = { ...process.env, ANCHORING_ENDPOINT: service.endpoint, ANCHORING_API_KEY: "key" };
+    await promisify(execFile)(process.execPath, ["program.js"], { cwd: folder, env });
+    const { document, rootThk } = service.trustRoot;
+    await service.stop();
+    const kept = join(folder, "audit", "kept");
+    const names = readdirSync(kept, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"));
+    expect(names).toHaveLength(1);
+    const payload = readFileSync(join(kept, names[0] ?? ""));
+    expect(JSON.parse(payload.toString())).toMatchObject({ what: "refund", content: { order: "4711", amount: 19.5 } });
+    const trustRoot = verifyTrustRoot({ documents: [document], pinnedRootThk: rootThk });
+    const receipt = readFileSync(join(kept, `${names[0]}.tlog-proof`), "utf8");
+    expect(verifyReceipt(receipt, { trustRoot, eventHash: sha256(payload) }).cosigners).toHaveLength(2);
   });
 });

@@ -4,6 +4,7 @@ export { readCpu } from "./overload/process-usage.ts";
 export type { CpuReading } from "./overload/process-usage.ts";
 export { differencesAt, headsAt, receiptFailures } from "./cluster/acknowledged.ts";
 export { ClusterLoad } from "./cluster/cluster-load.ts";
+export { EventService } from "./clients/event-service.ts";
 export { LoadClient } from "./clients/load-client.ts";
 export { RetryingWriter } from "./clients/retrying-writer.ts";
 export type { Acknowledged } from "./clients/retrying-writer.ts";

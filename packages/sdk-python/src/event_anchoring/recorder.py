@@ -10,12 +10,10 @@ import atexit
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from datetime import datetime
 from types import TracebackType
-from typing import Callable, Optional, Sequence, Type, Union
+from typing import Callable, Optional, Type
 
 from . import _inputs as inputs
-from ._inputs import Bytes32
 from ._recording.base import (
     BATCH_EVENTS_MAX,
     CLOSE_TIMEOUT_MS,
@@ -31,14 +29,13 @@ from ._recording.kept import KeptEvent
 from ._recording.recording import Settings, log_error
 from ._recording.sending import Ask, Effect, Rest
 from .asynchronous.client import AsyncClient
-from .envelope import Attachment, ContentHash
 from .errors import NotFlushed
 from .prepare import SemanticAnchorInput
 from .signing import Signer
 from .synchronous.client import Client
 
 
-class Recorder(RecorderBase):
+class Recorder(RecorderBase[RecordedEvent]):
     """Writes down what happens, and has it anchored in the background.
 
         with Recorder.open(client, "events") as recorder:
@@ -119,67 +116,8 @@ class Recorder(RecorderBase):
         )
         return cls(client, settings, inputs.integer("exit_flush_ms", exit_flush_ms))
 
-    def record(
-        self,
-        content: object,
-        *,
-        what: str,
-        when: Union[str, datetime, None] = None,
-        who: Optional[str] = None,
-        content_type: Optional[str] = None,
-        attachments: Sequence[Attachment] = (),
-        salt: Union[bool, Bytes32, None] = None,
-        semantic_anchor: Optional[SemanticAnchorInput] = None,
-        client_event_id: Union[bytes, str, None] = None,
-    ) -> RecordedEvent:
-        """Writes an event to the folder, from where it is anchored.
-
-        Args:
-            content: as Envelope.make takes it; bytes are kept beside the envelope, at most 16 MiB.
-            what: type of the event, such as `tool.call`.
-            when: when it happened; None: now.
-            who: who acted.
-            content_type: of bytes; None: `application/octet-stream`.
-            attachments: files that belong to it, by their hashes.
-            salt: None: as the recorder was opened with.
-            semantic_anchor: None: as the recorder was opened with.
-            client_event_id: 16 bytes, or 32 hex digits, of yours: the same id and content is one event. None draws one.
-
-        Raises:
-            VerificationError: it is no content of an envelope.
-            SpoolFull: wait with `room`, or do without it.
-            SpoolWriteFailed: the system refused it.
-            InvalidInput: the recorder is closed, or belongs to the process that this one was forked from.
-        """
-        return self._add(content, what, when, who, content_type, attachments, salt, semantic_anchor, client_event_id)
-
-    def record_hash(
-        self,
-        hash: Bytes32,  # noqa: A002
-        size: int,
-        *,
-        what: str,
-        when: Union[str, datetime, None] = None,
-        who: Optional[str] = None,
-        content_type: Optional[str] = None,
-        attachments: Sequence[Attachment] = (),
-        salt: Union[bool, Bytes32, None] = None,
-        semantic_anchor: Optional[SemanticAnchorInput] = None,
-        client_event_id: Union[bytes, str, None] = None,
-    ) -> RecordedEvent:
-        """The same for a content that you keep yourself, by its SHA-256 and its number of bytes."""
-        content = ContentHash(hash, size)
-        return self.record(
-            content,
-            what=what,
-            when=when,
-            who=who,
-            content_type=content_type,
-            attachments=attachments,
-            salt=salt,
-            semantic_anchor=semantic_anchor,
-            client_event_id=client_event_id,
-        )
+    def _handle(self, recorded: RecordedEvent) -> RecordedEvent:
+        return recorded
 
     def flush(self, timeout_ms: int = FLUSH_TIMEOUT_MS) -> None:
         """Returns when all is settled that was recorded by now: anchored and kept, or refused for good.
@@ -264,14 +202,14 @@ class Recorder(RecorderBase):
             return error
 
 
-class AsyncRecorder(RecorderBase):
+class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
     """The same as Recorder for programs that use asyncio: a task sends, and what takes time is awaited.
 
         async with await AsyncRecorder.open(client, "events") as recorder:
             recorder.record({"order": "4711", "amount": 1900}, what="refund.paid", who="billing-agent")
 
-    `record` is no coroutine: it writes some hundred bytes. What is left when the loop ends without `close` is sent by
-    the next recorder of the folder.
+    `record` is no coroutine: it writes some hundred bytes. `durable` and `anchored` of what it returns are awaited.
+    What is left when the loop ends without `close` is sent by the next recorder of the folder.
     """
 
     def __init__(self, client: AsyncClient, settings: Settings) -> None:
@@ -320,50 +258,8 @@ class AsyncRecorder(RecorderBase):
         )
         return cls(client, settings)
 
-    def record(
-        self,
-        content: object,
-        *,
-        what: str,
-        when: Union[str, datetime, None] = None,
-        who: Optional[str] = None,
-        content_type: Optional[str] = None,
-        attachments: Sequence[Attachment] = (),
-        salt: Union[bool, Bytes32, None] = None,
-        semantic_anchor: Optional[SemanticAnchorInput] = None,
-        client_event_id: Union[bytes, str, None] = None,
-    ) -> AsyncRecordedEvent:
-        """As Recorder.record; `durable` and `anchored` of the handle are awaited."""
-        handle = self._add(content, what, when, who, content_type, attachments, salt, semantic_anchor, client_event_id)
-        return AsyncRecordedEvent(handle)
-
-    def record_hash(
-        self,
-        hash: Bytes32,  # noqa: A002
-        size: int,
-        *,
-        what: str,
-        when: Union[str, datetime, None] = None,
-        who: Optional[str] = None,
-        content_type: Optional[str] = None,
-        attachments: Sequence[Attachment] = (),
-        salt: Union[bool, Bytes32, None] = None,
-        semantic_anchor: Optional[SemanticAnchorInput] = None,
-        client_event_id: Union[bytes, str, None] = None,
-    ) -> AsyncRecordedEvent:
-        """The same for a content that you keep yourself, by its SHA-256 and its number of bytes."""
-        content = ContentHash(hash, size)
-        return self.record(
-            content,
-            what=what,
-            when=when,
-            who=who,
-            content_type=content_type,
-            attachments=attachments,
-            salt=salt,
-            semantic_anchor=semantic_anchor,
-            client_event_id=client_event_id,
-        )
+    def _handle(self, recorded: RecordedEvent) -> AsyncRecordedEvent:
+        return AsyncRecordedEvent(recorded)
 
     async def flush(self, timeout_ms: int = FLUSH_TIMEOUT_MS) -> None:
         """As Recorder.flush."""

@@ -1,6 +1,6 @@
 /** The bytes of a spool: docs/recorder.md, "The spool". The same in three languages, by test/vectors/spool.json. */
-import { AnchoringError } from "../errors.ts";
 import { crc32 } from "./crc32.ts";
+import { SpoolCorrupt } from "./errors.ts";
 
 /** Length, its CRC, and the CRC of the body. */
 const HEADER_BYTES = 12;
@@ -20,17 +20,6 @@ export interface SpooledEvent {
   /** What the request says beside the hash: canonical JSON of an object. */
   readonly fields: Uint8Array;
   readonly envelope: Uint8Array;
-}
-
-/** A file of the spool that no recorder has written like this. Nothing of it is sent, and nothing is deleted. */
-export class SpoolCorrupt extends AnchoringError {
-  /** Where the frame begins that is spoiled. */
-  readonly offset: number;
-
-  constructor(offset: number, what: string, file = "the spool") {
-    super("spool_corrupt", `${file}: ${what} at offset ${offset}`);
-    this.offset = offset;
-  }
 }
 
 /** Bytes of the frame of an event. */

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { SpoolFull, SpoolWriteFailed } from "./errors.ts";
+import { SpoolCorrupt, SpoolFull, SpoolWriteFailed } from "./errors.ts";
 import type { RecorderFiles } from "./files.ts";
-import { SpoolCorrupt, frameLength, readSpool, writeFrame } from "./spool-frame.ts";
+import { frameLength, readSpool, writeFrame } from "./spool-frame.ts";
 import type { SpooledEvent } from "./spool-frame.ts";
 
 /** From here on a new file is begun, so that the space of what is anchored is given back. */

@@ -1,7 +1,7 @@
 /** A service as a recorder sees it: it records each id once, answers with a receipt, and fails as it is told. */
-import { ConnectionFailed, OutcomeUnknown, makeProblem } from "../../src/errors.ts";
-import { Receipt } from "../../src/index.ts";
+import { ConnectionFailed, OutcomeUnknown, Receipt } from "../../src/index.ts";
 import type { Anchor, BatchItem, Client, EventToCreate } from "../../src/index.ts";
+import { makeProblem } from "../../src/problem-classes.ts";
 import { vectors } from "../vectors.ts";
 
 const { good } = vectors("receipt") as { readonly good: readonly { readonly receipt: unknown }[] };

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@event-anchoring/protocol";
 import { crc32 } from "../../src/recorder/crc32.ts";
-import { SpoolCorrupt, frameLength, readSpool, writeFrame } from "../../src/recorder/spool-frame.ts";
+import { SpoolCorrupt } from "../../src/recorder/errors.ts";
+import { frameLength, readSpool, writeFrame } from "../../src/recorder/spool-frame.ts";
 import type { SpooledEvent } from "../../src/recorder/spool-frame.ts";
 import { vectors } from "../vectors.ts";
 

@@ -17,7 +17,7 @@ import {
   noteSignatureLine,
   toAnchorId,
 } from "@event-anchoring/protocol";
-import type { Receipt } from "@event-anchoring/protocol";
+import type { Receipt, SemanticAnchor } from "@event-anchoring/protocol";
 import type { Ceremony, NodeSecrets } from "@event-anchoring/provision";
 import { threeNodeCeremony } from "./three-node-ceremony.ts";
 
@@ -29,6 +29,10 @@ interface ReceiptOptions {
   readonly acceptedMs?: number;
   /** The time of every cosignature, in Unix seconds. */
   readonly signedS?: number;
+  /** Default: it refers to nothing. */
+  readonly semanticAnchor?: SemanticAnchor;
+  /** 32 bytes. Default: the client gave no id. */
+  readonly commit?: Uint8Array;
 }
 
 /** A cluster of three that exists on paper only, and makes real receipts. */
@@ -55,12 +59,8 @@ export function createReceiptMaker(): ReceiptMaker {
   };
 }
 
-function makeReceipt(
-  ceremony: Ceremony,
-  node: NodeSecrets,
-  eventHash: Uint8Array,
-  { cosigners = 2, acceptedMs = ISSUED_S * 1000, signedS = ISSUED_S }: ReceiptOptions,
-): Receipt {
+function makeReceipt(ceremony: Ceremony, node: NodeSecrets, eventHash: Uint8Array, options: ReceiptOptions): Receipt {
+  const { cosigners = 2, acceptedMs = ISSUED_S * 1000, signedS = ISSUED_S } = options;
   const { sha256 } = nodeCrypto;
   const { originFingerprint } = node;
   const header = { originFingerprint, depth: 0, parentAnchorId: toAnchorId(ZERO_32), sequence: 0 };
@@ -75,8 +75,8 @@ function makeReceipt(
     sequence: 3,
     acceptedMs,
     eventHash,
-    semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
-    clientEventCommit: ZERO_32,
+    semanticAnchor: options.semanticAnchor ?? EMPTY_SEMANTIC_ANCHOR,
+    clientEventCommit: options.commit ?? ZERO_32,
   });
   const rootHash = interiorHash(genesisId, anchorIdOf(leaf, sha256), sha256);
   const origin = checkpointOrigin(CLUSTER_NAME, originFingerprint);

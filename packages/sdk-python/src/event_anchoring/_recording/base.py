@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from datetime import datetime
 from pathlib import Path
-from typing import Callable, Dict, Optional, Sequence, Union
+from typing import Callable, Dict, Generic, Optional, Sequence, TypeVar, Union
 
 from .. import _inputs as inputs
 from .._bytes import sha256
 from .._canonical_json import canonical_json
 from .._inputs import Bytes32
-from ..envelope import Attachment, encode_members, make_members
+from ..envelope import Attachment, ContentHash, encode_members, make_members
 from ..errors import InvalidInput
 from ..prepare import SemanticAnchorInput
 from ..signing import Signer
@@ -21,6 +21,8 @@ from .recording import Recording, Settings, log_error
 from .sending import Sender
 
 PathLike = Union[str, Path]
+#: What `record` gives back.
+Handle = TypeVar("Handle")
 
 SPOOL_BYTES_MAX = 256 * 1024 * 1024
 #: Of a content that is given as bytes.
@@ -76,7 +78,7 @@ def read_settings(
     )
 
 
-class RecorderBase:
+class RecorderBase(Generic[Handle]):
     """What Recorder and AsyncRecorder have in common: taking events."""
 
     def __init__(self, settings: Settings, wake: Callable[[], None]) -> None:
@@ -93,19 +95,42 @@ class RecorderBase:
         """How many events are recorded, durable and anchored."""
         return self._recording.progress
 
-    def _add(
+    def _handle(self, recorded: RecordedEvent) -> Handle:
+        """What `record` gives back."""
+        raise NotImplementedError
+
+    def record(
         self,
         content: object,
+        *,
         what: str,
-        when: Union[str, datetime, None],
-        who: Optional[str],
-        content_type: Optional[str],
-        attachments: Sequence[Attachment],
-        salt: Union[bool, Bytes32, None],
-        semantic_anchor: Optional[SemanticAnchorInput],
-        client_event_id: Union[bytes, str, None],
-    ) -> RecordedEvent:
-        """Writes the event to the spool. Where time matters: it does nothing twice, and asks nobody."""
+        when: Union[str, datetime, None] = None,
+        who: Optional[str] = None,
+        content_type: Optional[str] = None,
+        attachments: Sequence[Attachment] = (),
+        salt: Union[bool, Bytes32, None] = None,
+        semantic_anchor: Optional[SemanticAnchorInput] = None,
+        client_event_id: Union[bytes, str, None] = None,
+    ) -> Handle:
+        """Writes an event to the folder, from where it is anchored.
+
+        Args:
+            content: as Envelope.make takes it; bytes are kept beside the envelope, at most 16 MiB.
+            what: type of the event, such as `tool.call`.
+            when: when it happened; None: now.
+            who: who acted.
+            content_type: of bytes; None: `application/octet-stream`.
+            attachments: files that belong to it, by their hashes.
+            salt: None: as the recorder was opened with.
+            semantic_anchor: None: as the recorder was opened with.
+            client_event_id: 16 bytes, or 32 hex digits, of yours: the same id and content is one event. None draws one.
+
+        Raises:
+            VerificationError: it is no content of an envelope.
+            SpoolFull: wait with `room`, or do without it.
+            SpoolWriteFailed: the system refused it.
+            InvalidInput: the recorder is closed, or belongs to the process that this one was forked from.
+        """
         apart: Optional[bytes] = None
         if isinstance(content, (bytes, bytearray, memoryview)):
             content = apart = bytes(content)
@@ -127,4 +152,31 @@ class RecorderBase:
         fields = self._default_fields
         if semantic_anchor is not None:
             fields = canonical_json(_fields(semantic_anchor, self._settings.actor), 2)
-        return self._recording.add(own_id, sha256(envelope), apart, fields, envelope)
+        return self._handle(self._recording.add(own_id, sha256(envelope), apart, fields, envelope))
+
+    def record_hash(
+        self,
+        hash: Bytes32,  # noqa: A002
+        size: int,
+        *,
+        what: str,
+        when: Union[str, datetime, None] = None,
+        who: Optional[str] = None,
+        content_type: Optional[str] = None,
+        attachments: Sequence[Attachment] = (),
+        salt: Union[bool, Bytes32, None] = None,
+        semantic_anchor: Optional[SemanticAnchorInput] = None,
+        client_event_id: Union[bytes, str, None] = None,
+    ) -> Handle:
+        """The same for a content that you keep yourself, by its SHA-256 and its number of bytes."""
+        return self.record(
+            ContentHash(hash, size),
+            what=what,
+            when=when,
+            who=who,
+            content_type=content_type,
+            attachments=attachments,
+            salt=salt,
+            semantic_anchor=semantic_anchor,
+            client_event_id=client_event_id,
+        )
