@@ -154,7 +154,7 @@ describe.each(PROCESSES)("the settings of the $title", ({ folder: folderName, se
 
   test.each<[what: string, change: Values, named: string]>([
     ["a name that is none", { databse_url: "x" }, "databse_url"],
-    ["a name that is none, further in", { listen: { host: "x", port: 1, tls: true } }, "listen: "],
+    ["a name that is none, further in", { listen: { host: "x", port: 1, tls: true } }, "listen.tls: "],
     ["a number as text", { listen: { host: "x", port: "7001" } }, "listen.port: "],
     ["a port above all", { listen: { host: "x", port: 65_536 } }, "listen.port: "],
     ["half a port", { listen: { host: "x", port: 7001.5 } }, "listen.port: "],
@@ -247,7 +247,7 @@ describe("the settings of one process only", () => {
     ["no private listener", API, { metrics: null }, "metrics: "],
     ["a rate of nothing", API, { limits: { key_requests_per_second: 0 } }, "limits.key_requests_per_second: "],
     ["a part of a token", API, { limits: { key_requests_per_second: 0.5 } }, "limits.key_requests_per_second: "],
-    ["a limit that is none", API, { limits: { body_bytes: 1 } }, "limits: "],
+    ["a limit that is none", API, { limits: { body_bytes: 1 } }, "limits.body_bytes: "],
     ["a socket's path that is too long", API, { control_socket: "x".repeat(108) }, "control_socket: "],
   ])("are refused by name: %s", (_what, { load, good }, change, named) => {
     expect(refusalOf(() => load(fileWith(JSON.stringify({ ...good, ...change }))))).toContain(named);

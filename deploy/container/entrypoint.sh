@@ -1,6 +1,7 @@
 #!/bin/sh
 # Starts one process of a node, or a tool:
-#   control-plane | api [options]     the two processes; settings in /config
+#   control-plane | api               the two processes; settings in /config
+#   control-plane | api --check       what is wrong with the settings and files; also --version, --help
 #   anchorctl …                       the operator's tool
 #   health <control-plane|api>        for the container's health check
 #   certs <command> …                 the commands of certs/
@@ -21,6 +22,12 @@ memory_flags() {
 }
 
 run_node_process() {
+  # Asked something, it ends by itself.
+  if [ $# -gt 1 ]; then
+    name=$1
+    shift
+    exec node "/app/packages/$name/dist/main.js" --config "/config/$name.json" "$@"
+  fi
   # Two words, which no quotes must join.
   # shellcheck disable=SC2046
   MALLOC_ARENA_MAX=2 node $(memory_flags "$1") "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
@@ -48,7 +55,7 @@ run_node_process() {
 command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
-  control-plane | api) run_node_process "$command" ;;
+  control-plane | api) run_node_process "$command" "$@" ;;
   anchorctl) exec node /app/packages/cli/bin/anchorctl.js "$@" ;;
   health) exec node /app/deploy/container/health.js "$@" ;;
   certs)

@@ -121,7 +121,7 @@ export const PURE: Readonly<Record<string, readonly string[]>> = {
   ledger: [],
   "raft-ts": [],
   "api-contract": ["zod"],
-  "control-contract": ["zod"],
+  "control-contract": ["leven", "zod"],
 };
 
 /** Files of a pure package that reach outside, and why. */

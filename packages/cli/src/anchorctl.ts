@@ -1,8 +1,10 @@
 import { Command, CommanderError } from "commander";
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { CliError, EXIT } from "./terminal/cli-error.ts";
 import type { ExitCode } from "./terminal/cli-error.ts";
 import { addBackup, addRestore } from "./command-lines/backup.ts";
 import { addDemo, addTrace } from "./command-lines/chains.ts";
+import { addCheck } from "./command-lines/check.ts";
 import { HELP } from "./command-lines/context.ts";
 import type { CommandContext } from "./command-lines/context.ts";
 import type { ProgramIo } from "./terminal/program-io.ts";
@@ -48,7 +50,8 @@ export async function anchorctl(args: readonly string[], io: ProgramIo): Promise
   } catch (error) {
     const isJson = args.includes("--json");
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return EXIT.ok;
+      // Help, the version, or a check.
+      if (error.exitCode === 0) return exitCode;
       // What is wrong stands on stderr already.
       if (isJson) printer.json({ failure: "usage", detail: usageFault(error.message) });
       return EXIT.usage;
@@ -80,11 +83,15 @@ function buildProgram(context: CommandContext): Command {
   const program = new Command("anchorctl")
     .description("Anchors files and acts with an event anchoring service, traces them, and checks receipts offline.")
     .exitOverride()
+    // A command may have an option of the same name: `monitor --check`.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
     })
+    .version(`anchorctl ${SERVICE_VERSION}`, "--version", "print the version")
     .addHelpText("after", HELP);
+  addCheck(program, context);
   addAnchor(program, context);
   addVerify(program, context);
   addRecord(program, context);

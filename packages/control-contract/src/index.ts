@@ -11,7 +11,9 @@ export {
 export type { Member, Membership, TrustRootReadiness } from "./membership.ts";
 export { API_SETTINGS, CONTROL_PLANE_SETTINGS } from "./process-settings.ts";
 export type { ControlPlaneSettings } from "./process-settings.ts";
-export { SettingsError, readSettings, settingsOf } from "./settings.ts";
+export { SettingsError, SettingsFaults, readSettings, settingsOf } from "./settings.ts";
+export { nearestName, unknownName } from "./nearest-name.ts";
+export { SERVICE_VERSION } from "./service-version.ts";
 export type { Setting, SettingsShape } from "./settings.ts";
 export type { NodeStatus } from "./node-status.ts";
 export {

@@ -1,11 +1,41 @@
 /** How a process of a node is configured: a file that holds one JSON object and, over it, the environment. */
 import { z } from "zod";
+import { nearestName, unknownName } from "./nearest-name.ts";
 
-/** A setting is missing or wrong; the message names the setting and says what it must be, and holds no value. */
+/** Settings are missing or wrong; each fault names the setting and says what it must be, and holds no value. */
 export class SettingsError extends Error {
-  constructor(message: string, options?: { cause: unknown }) {
-    super(message, options);
+  /** A line each; the message is all of them. */
+  readonly faults: readonly string[];
+  constructor(faults: string | readonly string[], options?: { cause: unknown }) {
+    const lines = typeof faults === "string" ? [faults] : faults;
+    super(lines.join("\n"), options);
     this.name = "SettingsError";
+    this.faults = lines;
+  }
+}
+
+/** Collects what is wrong in several parts, so that a person is told all of it at once. */
+export class SettingsFaults {
+  readonly #faults: string[] = [];
+
+  get all(): readonly string[] {
+    return this.#faults;
+  }
+
+  /** What `read` returns; null if it throws a SettingsError, whose faults are kept. */
+  take<Value>(read: () => Value): Value | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      this.#faults.push(...error.faults);
+      return null;
+    }
+  }
+
+  /** @throws SettingsError if there is a fault */
+  assertNone(): void {
+    if (this.#faults.length > 0) throw new SettingsError(this.#faults);
   }
 }
 
@@ -92,15 +122,65 @@ export function readSettings<Schema extends z.ZodObject>(
   source: SettingsSource,
 ): z.output<Schema> {
   const values = parseFile(source);
-  const variables = setFromEnvironment(values, shape, source.environment);
-  const result = shape.schema.safeParse(values);
-  if (result.success) return result.data;
-  const wrong = result.error.issues.map(({ path, message }) => {
-    const name = path.join(".");
-    const variable = variables.get(name);
-    return `${name === "" ? "(whole file)" : name}${variable === undefined ? "" : ` (${variable})`}: ${message}`;
-  });
-  throw new SettingsError(`${source.path}: ${wrong.join("; ")}`);
+  const { used, faults } = setFromEnvironment(values, shape, source.environment);
+  const result = shape.schema.safeParse(values, { error: wordsOf });
+  if (result.success && faults.length === 0) return result.data;
+  const wrong = (result.error?.issues ?? []).flatMap((issue) => faultsOf(issue, shape, used));
+  throw new SettingsError([...faults, ...wrong.map((fault) => `${source.path}: ${fault}`)]);
+}
+
+/** What a value must be; undefined: as the schema says. */
+function wordsOf({ code, expected, input }: z.core.$ZodRawIssue): string | undefined {
+  if (input === undefined) return "is required";
+  if (code !== "invalid_type") return undefined;
+  return `${EXPECTED[String(expected)] ?? String(expected)} is expected`;
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "a JSON object",
+  array: "a list",
+};
+
+/** An issue of the schema, in lines. Nothing is said of a setting whose variable cannot be read: that is a fault. */
+function faultsOf(issue: z.core.$ZodIssue, shape: SettingsShape, used: UsedVariables): readonly string[] {
+  if (issue.code === "unrecognized_keys") {
+    const { path, keys } = issue;
+    return keys.map((key) => `${[...path, key].join(".")}: ${unknownName(nearestTo(key, path, shape))}`);
+  }
+  const name = issue.path.join(".");
+  const variable = used.get(name);
+  if (variable?.isRead === false) return [];
+  const from = variable === undefined ? "" : ` (${variable.variable})`;
+  return [`${name === "" ? "(whole file)" : name}${from}: ${issue.message}`];
+}
+
+/** The setting that was meant by a name in the object at `path`; null: nothing is near. */
+function nearestTo(key: string, path: readonly PropertyKey[], shape: SettingsShape): string | null {
+  const beside = nearestName(key, namesAt(shape.schema, path));
+  if (beside !== null) return [...path, beside].join(".");
+  // `listen_port` for what is `listen.port`.
+  return path.length > 0
+    ? null
+    : nearestName(
+        key,
+        settingsOf(shape).map(({ name }) => name),
+      );
+}
+
+/** The names that an object of the settings may have; empty for what is no object. */
+function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
+  const { type } = unwrap(schema);
+  const [key, ...rest] = path;
+  if (type instanceof z.ZodArray) return key === undefined ? [] : namesAt(type.def.element, rest);
+  if (!(type instanceof z.ZodObject)) return [];
+  const shape: Readonly<Record<string, z.core.$ZodType>> = type.shape;
+  if (key === undefined) return Object.keys(shape);
+  const inner = shape[String(key)];
+  return inner === undefined ? [] : namesAt(inner, rest);
 }
 
 /** The parser's own message may quote the file, passwords included, so it is not repeated. */
@@ -136,29 +216,46 @@ function repeatedName(text: string): string | null {
   return null;
 }
 
-/** Overrides the values with the environment. Returns the variables used, by the name of their setting. */
+/** By the name of their setting: the variables that are set, and whether they could be read. */
+type UsedVariables = ReadonlyMap<string, { readonly variable: string; readonly isRead: boolean }>;
+
+/** Overrides the values with the environment. */
 function setFromEnvironment(
   values: Values,
   shape: SettingsShape,
   environment: SettingsSource["environment"],
-): ReadonlyMap<string, string> {
-  const byVariable = new Map(settingsOf(shape).map((setting) => [setting.variable, setting]));
-  const used = new Map<string, string>();
+): { readonly used: UsedVariables; readonly faults: readonly string[] } {
+  const settings = settingsOf(shape);
+  const byVariable = new Map(settings.map((setting) => [setting.variable, setting]));
+  const used = new Map<string, { variable: string; isRead: boolean }>();
+  const faults: string[] = [];
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || !variable.startsWith(shape.prefix)) continue;
     const setting = byVariable.get(variable);
-    if (setting === undefined) throw new SettingsError(`environment: there is no setting ${variable}`);
-    place(values, setting.path, setting.isText ? text : parseValue(setting, text));
-    used.set(setting.name, variable);
+    if (setting === undefined) {
+      const rest = variable.slice(shape.prefix.length);
+      const nearest = nearestName(
+        rest,
+        [...byVariable.keys()].map((known) => known.slice(shape.prefix.length)),
+      );
+      const meant = nearest === null ? null : `${shape.prefix}${nearest}`;
+      faults.push(`environment: ${variable}: ${unknownName(meant)}`);
+      continue;
+    }
+    const value = setting.isText ? text : parseValue(text);
+    if (value === undefined) faults.push(`environment: ${variable} must be a number, null or other JSON`);
+    else place(values, setting.path, value);
+    used.set(setting.name, { variable, isRead: value !== undefined });
   }
-  return used;
+  return { used, faults };
 }
 
-function parseValue({ variable }: Setting, text: string): unknown {
+/** undefined: it is not JSON. */
+function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SettingsError(`environment: ${variable} must be a number, null or other JSON`);
+    return undefined;
   }
 }
 

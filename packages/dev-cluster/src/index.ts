@@ -4,6 +4,7 @@ export { openPostgresInstallation } from "./postgres-installation.ts";
 export type { PostgresInstallation } from "./postgres-installation.ts";
 export { EMBEDDED_SETTINGS, EmbeddedPostgres } from "./postgres.ts";
 export type { StopMode } from "./postgres.ts";
+export { SERVICE_VERSION } from "@event-anchoring/control-contract";
 export { DATABASE } from "./node-config.ts";
 export { OWNER_ROLE, READER_ROLE, ROLES_SQL } from "./postgres-roles.ts";
 export { readClusterFile } from "./cluster-file.ts";

@@ -1,5 +1,6 @@
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { parseArgs, styleText } from "node:util";
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { isClusterName } from "@event-anchoring/protocol";
 import { shellWord } from "@event-anchoring/provision";
 import type { ClusterFile } from "./cluster-file.ts";
@@ -23,7 +24,7 @@ Options:
   --witness-logs <file>
                     be a witness of the logs in this list: docs/operating/witness.md
   --fresh           delete the cluster in this folder and begin a new one
-  --help            print this
+  --help, --version print this, or the version
 
 Exit codes: 0 stopped cleanly · 1 could not start · 2 wrong usage · 3 the folder is served by another process
 `;
@@ -37,8 +38,8 @@ export async function startCommand(args: readonly string[], terminal: Terminal):
   let options: Omit<EmbeddedClusterOptions, "reporter">;
   try {
     const parsed = parseOptions(args);
-    if (parsed === "help") {
-      terminal.write(START_HELP);
+    if (typeof parsed === "string") {
+      terminal.write(parsed);
       return 0;
     }
     options = parsed;
@@ -72,7 +73,8 @@ export async function startCommand(args: readonly string[], terminal: Terminal):
   }
 }
 
-function parseOptions(args: readonly string[]): Omit<EmbeddedClusterOptions, "reporter"> | "help" {
+/** @returns a text to be printed instead, if one is asked for */
+function parseOptions(args: readonly string[]): Omit<EmbeddedClusterOptions, "reporter"> | string {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -82,10 +84,12 @@ function parseOptions(args: readonly string[]): Omit<EmbeddedClusterOptions, "re
       port: { type: "string" },
       "witness-logs": { type: "string" },
       fresh: { type: "boolean", default: false },
+      version: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  if (values.help) return "help";
+  if (values.help) return START_HELP;
+  if (values.version) return `npm start, event anchoring ${SERVICE_VERSION}\n`;
   const { nodes, name, port, "witness-logs": witnessLogs } = values;
   if (name !== undefined && !isClusterName(name)) throw new Error(`--name cannot be ${name}`);
   return {

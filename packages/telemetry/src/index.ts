@@ -3,6 +3,8 @@ export type { Clock } from "./clock.ts";
 export { openLog } from "./open-log.ts";
 export type { Logger } from "./open-log.ts";
 export { printable } from "./printable.ts";
+export { checkReport, processArguments } from "./process-arguments.ts";
+export type { ProcessProgram } from "./process-arguments.ts";
 export { collectProcessMetrics } from "./process-metrics.ts";
 export { startTracing } from "./start-tracing.ts";
 export { isTracingOn } from "./tracing-settings.ts";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   API_SETTINGS,
   SettingsError,
+  SettingsFaults,
   WitnessedLogsError,
   parseWitnessedLogs,
   readSettings,
@@ -60,43 +61,66 @@ function readWitnessedLogs(path: string): ReadonlyMap<string, WitnessedLog> {
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
+type Settings = ReturnType<typeof API_SETTINGS.schema.parse>;
+
+function assertPrivate(path: string): void {
+  if ((statSync(path).mode & 0o077) !== 0) throw new SettingsError(`${path} is readable by others; chmod 600 it`);
+}
 
 /**
  * @param environment its variables that begin with the prefix override the file
- * @throws SettingsError naming the setting and what is wrong with it
+ * @throws SettingsError naming every setting and file that is wrong, and what is wrong with it
  */
 export function loadConfig(path: string, environment: Variables = {}): ApiConfig {
-  const text = readText(path);
-  if ((statSync(path).mode & 0o077) !== 0) throw new SettingsError(`${path} is readable by others; chmod 600 it`);
-  const config = readSettings(API_SETTINGS, { path, text, environment });
+  const faults = new SettingsFaults();
+  const config = readConfig(path, environment, faults);
+  faults.assertNone();
+  // Without a fault there is a configuration.
+  if (config === null) throw new SettingsError(`cannot read ${path}`);
+  return config;
+}
+
+/** As `loadConfig`, but what is wrong is kept in `faults`. null: the settings cannot be used. */
+export function readConfig(path: string, environment: Variables, faults: SettingsFaults): ApiConfig | null {
+  const text = faults.take(() => readText(path));
+  if (text === null) return null;
+  faults.take(() => assertPrivate(path));
+  const settings = faults.take(() => readSettings(API_SETTINGS, { path, text, environment }));
+  return settings === null ? null : configOf(settings, faults);
+}
+
+/** Reads the files that the settings name, too. One that cannot be used is as if it were not named, and a fault. */
+function configOf(settings: Settings, faults: SettingsFaults): ApiConfig {
+  const { identity_dir: identityDir, limits, witness } = settings;
+  const logs = witness === null ? null : faults.take(() => readWitnessedLogs(witness.logs));
   return {
-    nodeId: config.node_id,
-    clusterId: config.cluster_id,
-    originFingerprint: toOriginFingerprint(hexToBytes(config.origin_fingerprint, 32)),
-    pinnedRootThk: config.identity_dir === undefined ? null : readPinnedRootThk(config.identity_dir),
-    databaseUrl: config.database_url,
-    controlSocket: config.control_socket,
-    listen: config.listen,
-    tls: config.tls ?? null,
-    metrics: config.metrics,
-    logLevel: config.log_level,
-    accessLog: config.access_log,
-    keyRequestsPerSecond: config.limits.key_requests_per_second,
-    connections: { perAddressMax: config.limits.address_connections, proxies: config.proxies },
-    publicRates: config.public_log
+    nodeId: settings.node_id,
+    clusterId: settings.cluster_id,
+    originFingerprint: toOriginFingerprint(hexToBytes(settings.origin_fingerprint, 32)),
+    pinnedRootThk: identityDir === undefined ? null : faults.take(() => readPinnedRootThk(identityDir)),
+    databaseUrl: settings.database_url,
+    controlSocket: settings.control_socket,
+    listen: settings.listen,
+    tls: settings.tls ?? null,
+    metrics: settings.metrics,
+    logLevel: settings.log_level,
+    accessLog: settings.access_log,
+    keyRequestsPerSecond: limits.key_requests_per_second,
+    connections: { perAddressMax: limits.address_connections, proxies: settings.proxies },
+    publicRates: settings.public_log
       ? {
-          addressRequestsPerSecond: config.limits.public_address_requests_per_second,
-          requestsPerSecond: config.limits.public_requests_per_second,
+          addressRequestsPerSecond: limits.public_address_requests_per_second,
+          requestsPerSecond: limits.public_requests_per_second,
         }
       : null,
     witness:
-      config.witness === null
+      logs === null
         ? null
         : {
-            logs: readWitnessedLogs(config.witness.logs),
+            logs,
             rates: {
-              addressRequestsPerSecond: config.limits.witness_address_requests_per_second,
-              requestsPerSecond: config.limits.witness_requests_per_second,
+              addressRequestsPerSecond: limits.witness_address_requests_per_second,
+              requestsPerSecond: limits.witness_requests_per_second,
             },
           },
   };

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { SERVICE_VERSION } from "@event-anchoring/dev-cluster";
 import type { ClusterFileNode, Terminal } from "@event-anchoring/dev-cluster";
 import { until } from "@event-anchoring/testkit";
 import { ALL_SCENARIOS } from "../scenarios/all-scenarios.ts";
@@ -32,17 +33,17 @@ const CHECKOUT = pathToFileURL(fileURLToPath(new URL("../../../..", import.meta.
  * @returns the exit code: 1 if a request failed, 2 for invalid arguments
  */
 export async function profileCommand(args: readonly string[], stdout: Terminal, stderr: Terminal): Promise<number> {
-  let options: ProfileOptions | "help";
+  let options: ProfileOptions | "help" | "version";
   let scenario: LoadScenario;
   try {
     options = parseProfileOptions(args);
-    scenario = scenarioOf(options === "help" ? "" : options.load);
+    scenario = scenarioOf(typeof options === "string" ? "" : options.load);
   } catch (error) {
     stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
   }
-  if (options === "help") {
-    stdout.write(PROFILE_HELP);
+  if (typeof options === "string") {
+    stdout.write(options === "help" ? PROFILE_HELP : `npm run profile, event anchoring ${SERVICE_VERSION}\n`);
     return 0;
   }
   const wanted = options;

@@ -17,7 +17,7 @@ Options:
   --interval <n>       microseconds from sample to sample (default: 500)
   --top <n>            functions and files printed for each process (default: 25)
   --out <folder>       where the .cpuprofile files go (default: a new folder for temporary files)
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 /** The Node processes of a node. Postgres is none; its processor time is printed as a sum. */
@@ -37,7 +37,7 @@ export interface ProfileOptions {
 }
 
 /** @throws for an option that is unknown or invalid */
-export function parseProfileOptions(args: readonly string[]): ProfileOptions | "help" {
+export function parseProfileOptions(args: readonly string[]): ProfileOptions | "help" | "version" {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -51,9 +51,11 @@ export function parseProfileOptions(args: readonly string[]): ProfileOptions | "
       top: { type: "string", default: "25" },
       out: { type: "string" },
       help: { type: "boolean", default: false },
+      version: { type: "boolean", default: false },
     },
   });
   if (values.help) return "help";
+  if (values.version) return "version";
   return {
     load: values.load,
     processes: values.process.map(processOf),

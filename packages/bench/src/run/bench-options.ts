@@ -19,7 +19,7 @@ Options:
   --only <text>        only what has this in its name; several times: any of them. Finds opt-in scenarios too
   --list               name the scenarios and measure nothing
   --json               print one JSON object; progress goes to stderr
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 export interface BenchOptions {
@@ -42,7 +42,7 @@ const ROUNDS_MAX = 100;
 const ANCHORS_MAX = 1_000_000_000;
 
 /** @throws for an option that is unknown or invalid */
-export function parseBenchOptions(args: readonly string[]): BenchOptions | "help" {
+export function parseBenchOptions(args: readonly string[]): BenchOptions | "help" | "version" {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -57,9 +57,11 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | "help
       list: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
+      version: { type: "boolean", default: false },
     },
   });
   if (values.help) return "help";
+  if (values.version) return "version";
   if (values.against !== undefined && values.cluster !== undefined) {
     throw new Error("--against starts both clusters: it goes without --cluster");
   }

@@ -1,3 +1,4 @@
+import { SERVICE_VERSION } from "@event-anchoring/dev-cluster";
 import type { Terminal } from "@event-anchoring/dev-cluster";
 import { ALL_SCENARIOS } from "../scenarios/all-scenarios.ts";
 import { againstCheckout } from "./against.ts";
@@ -30,17 +31,17 @@ export async function benchCommand(
   stderr: Terminal,
   signal: AbortSignal | null = null,
 ): Promise<number> {
-  let options: BenchOptions | "help";
+  let options: BenchOptions | "help" | "version";
   let scenarios: readonly Scenario[];
   try {
     options = parseBenchOptions(args);
-    scenarios = options === "help" ? [] : chosen(ALL_SCENARIOS, options.only);
+    scenarios = typeof options === "string" ? [] : chosen(ALL_SCENARIOS, options.only);
   } catch (error) {
     stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 2;
   }
-  if (options === "help") {
-    stdout.write(BENCH_HELP);
+  if (typeof options === "string") {
+    stdout.write(options === "help" ? BENCH_HELP : `npm run bench, event anchoring ${SERVICE_VERSION}\n`);
     return 0;
   }
   if (options.isList) {

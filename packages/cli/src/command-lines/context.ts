@@ -162,7 +162,12 @@ export function offlineTrustOf(flags: TrustFlags & Pick<TargetFlags, "cluster">,
 /** @returns milliseconds @throws CliError `usage` */
 export function timeoutMsOf({ timeout }: TimeoutFlags, { settings }: CommandContext, defaultS = 30): number {
   const { environment, file } = settings();
-  const seconds = Number(timeout ?? environment.timeoutS ?? file.timeoutS ?? defaultS);
+  return parseTimeout(timeout ?? environment.timeoutS ?? file.timeoutS ?? String(defaultS));
+}
+
+/** @returns milliseconds @throws CliError `usage` */
+export function parseTimeout(text: string): number {
+  const seconds = Number(text);
   if (seconds > 0 && seconds <= 3600) return seconds * 1000;
   throw new CliError(EXIT.usage, "timeout_invalid", "--timeout must be a number of seconds from 1 to 3600");
 }

@@ -48,7 +48,7 @@ function settingsAt<Schema extends SettingsShape["schema"]>(
     return { value: readSettings(shape, { path, text: text.value, environment: host.environment }), findings };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return { value: null, findings: [...findings, finding("settings_wrong", error.message.replaceAll("\n", " "))] };
+    return { value: null, findings: [...findings, ...error.faults.map((fault) => finding("settings_wrong", fault))] };
   }
 }
 

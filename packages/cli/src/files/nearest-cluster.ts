@@ -43,7 +43,7 @@ export function openRunningCluster(given: string | null, workingDir: string, ins
 }
 
 /** @throws CliError */
-function readNearbyCluster(folder: string): NearbyCluster {
+export function readNearbyCluster(folder: string): NearbyCluster {
   const path = join(folder, "cluster.json");
   const damaged = new CliError(EXIT.usage, "cluster_file_damaged", `${path} is not a cluster file`);
   let value: unknown;

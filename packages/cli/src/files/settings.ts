@@ -1,6 +1,7 @@
 /** What a person has set once, for all commands: the environment before the config file. docs/anchorctl.md. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { nearestName, unknownName } from "@event-anchoring/control-contract";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { isRecord } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
@@ -25,6 +26,8 @@ export interface SettingsLevel {
 export interface Settings {
   readonly environment: SettingsLevel;
   readonly file: SettingsLevel;
+  /** Where the file is; null: there is none. */
+  readonly path: string | null;
 }
 
 /** Environment variables, each with what it is for. */
@@ -55,7 +58,16 @@ const OTHERS_MAY_READ = 0o077;
 
 /** @throws CliError `usage` for a config file that is damaged, or holds a key and is open to others */
 export function readSettings(environment: Environment): Settings {
-  return { environment: levelOfEnvironment(environment), file: levelOfFile(environment) };
+  const path = configPathOf(environment);
+  const file = path === null ? NOTHING : parseConfig(path, readText(path, CONFIG_BYTES_MAX));
+  return { environment: levelOfEnvironment(environment), file, path };
+}
+
+/** A line for each variable with this program's prefix that is none of its settings. */
+export function unknownVariables(environment: Environment): readonly string[] {
+  const known = Object.keys(VARIABLES);
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("ANCHORCTL_") && !known.includes(name));
+  return unknown.toSorted().map((name) => `environment: ${name}: ${unknownName(nearestName(name, known))}`);
 }
 
 const wordOf = (text: string | undefined): string | null => (text === undefined || text === "" ? null : text);
@@ -87,12 +99,13 @@ export function stateHome(environment: Environment): string | null {
   return base === null ? null : join(base, "anchorctl");
 }
 
-function levelOfFile(environment: Environment): SettingsLevel {
+/** A file that was named must be there; the one in its usual place need not. */
+function configPathOf(environment: Environment): string | null {
   const given = wordOf(environment["ANCHORCTL_CONFIG"]);
+  if (given !== null) return given;
   const home = configHome(environment);
-  const path = given ?? (home === null ? null : join(home, "anchorctl", "config.json"));
-  if (path === null || (given === null && !existsSync(path))) return NOTHING;
-  return parseConfig(path, readText(path, CONFIG_BYTES_MAX));
+  const path = home === null ? null : join(home, "anchorctl", "config.json");
+  return path !== null && existsSync(path) ? path : null;
 }
 
 const FIELDS = [
@@ -105,42 +118,56 @@ const FIELDS = [
   "timeout_seconds",
 ] as const;
 
+/** A config file that is damaged. */
+export class ConfigFileError extends CliError {
+  /** A line each. */
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(EXIT.usage, "config_invalid", faults.join("; "));
+    this.faults = faults;
+  }
+}
+
 function parseConfig(path: string, text: string): SettingsLevel {
-  const fail = (message: string): CliError => new CliError(EXIT.usage, "config_invalid", `${path}: ${message}`);
   const config = jsonOf(text);
-  if (!isRecord(config)) throw fail("it is not a JSON object");
-  const unknown = Object.keys(config).find((name) => !FIELDS.some((field) => field === name));
-  if (unknown !== undefined) throw fail(`${unknown} is none of ${FIELDS.join(", ")}`);
+  if (!isRecord(config)) throw new ConfigFileError([`${path}: it is not a JSON object`]);
+  const faults: string[] = [];
+  const fail = (name: string, what: string): void => void faults.push(`${path}: ${name}: ${what}`);
+  for (const name of Object.keys(config)) {
+    if (!FIELDS.some((field) => field === name)) fail(name, unknownName(nearestName(name, FIELDS)));
+  }
   const textAt = (name: (typeof FIELDS)[number]): string | null => {
     const value = config[name] ?? null;
-    if (value !== null && typeof value !== "string") throw fail(`${name} is a text`);
-    return value;
+    if (value === null || typeof value === "string") return value;
+    fail(name, "a text is expected");
+    return null;
   };
   const textsAt = (name: (typeof FIELDS)[number]): readonly string[] => {
     const value: unknown = config[name] ?? [];
-    if (!Array.isArray(value)) throw fail(`${name} is a list of texts`);
-    return value.map((item: unknown) => {
-      if (typeof item !== "string") throw fail(`${name} is a list of texts`);
-      return item;
-    });
+    const texts = Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+    if (!Array.isArray(value) || texts.length < value.length) fail(name, "a list of texts is expected");
+    return texts;
   };
   const apiKey = textAt("api_key");
   if (apiKey !== null && (statSync(path).mode & OTHERS_MAY_READ) !== 0) {
-    throw fail("it holds an API key and others can read it: chmod 600");
+    fail("api_key", "others can read the file: chmod 600");
   }
-  const seconds = config["timeout_seconds"] ?? null;
-  if (seconds !== null && typeof seconds !== "number") throw fail("timeout_seconds is a number");
+  const { timeout_seconds: seconds = null } = config;
+  const timeoutS = typeof seconds === "number" ? String(seconds) : null;
+  if (seconds !== null && timeoutS === null) fail("timeout_seconds", "a number is expected");
   const located = (file: string): string => (isAbsolute(file) ? file : resolve(dirname(path), file));
   const cluster = textAt("cluster");
-  return {
+  const level = {
     apiUrls: textsAt("api_urls"),
     apiKey,
     cluster: cluster === null ? null : located(cluster),
     originFingerprint: textAt("origin_fingerprint"),
     trustRoots: textsAt("trust_roots").map(located),
     rootThk: textAt("root_thk"),
-    timeoutS: seconds === null ? null : String(seconds),
+    timeoutS,
   };
+  if (faults.length > 0) throw new ConfigFileError(faults);
+  return level;
 }
 
 function jsonOf(text: string): unknown {

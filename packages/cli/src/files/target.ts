@@ -55,13 +55,15 @@ export function findTarget({ flags, settings, workingDir }: TargetOptions): Foun
   };
 }
 
-function originOf(levels: readonly Pick<SettingsLevel, "originFingerprint">[]): string | null {
+/** @throws CliError `origin_invalid` */
+export function originOf(levels: readonly Pick<SettingsLevel, "originFingerprint">[]): string | null {
   const given = levels.find(({ originFingerprint }) => originFingerprint !== null)?.originFingerprint ?? null;
   if (given === null || HEX_32.test(given)) return given?.toLowerCase() ?? null;
   throw new CliError(EXIT.usage, "origin_invalid", `an origin fingerprint has 64 hex digits, not: ${given}`);
 }
 
-function assertAddress(text: string): string {
+/** @throws CliError `api_url_invalid` */
+export function assertAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return text.replace(/\/+$/u, "");
   throw new CliError(EXIT.usage, "api_url_invalid", `a node's address begins with http:// or https://, not: ${text}`);

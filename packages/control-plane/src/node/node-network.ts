@@ -9,7 +9,7 @@ import type { Session } from "../session/session.ts";
 import type { SnapshotExporter } from "../snapshots/snapshot-exporter.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import { authUnder } from "../membership/own-keys.ts";
-import type { PeerAddress, PeerNetwork } from "../transport/network-types.ts";
+import type { PeerAddress, PeerNetwork, TlsFiles } from "../transport/network-types.ts";
 import { trustRootDocuments, unaryHandlers } from "../calls/unary-handlers.ts";
 
 export interface NodeNetworkOptions {
@@ -29,6 +29,15 @@ export interface NodeNetworkOptions {
   readonly onFrame: (from: string, frame: PeerFrame) => void;
 }
 
+/** What a node presents and trusts in TLS lies beside its keys. */
+export function tlsFilesOf(identityDir: string): TlsFiles {
+  return {
+    caFile: join(identityDir, "ca.crt"),
+    certificateFile: join(identityDir, "tls.crt"),
+    keyFile: join(identityDir, "tls.key"),
+  };
+}
+
 /** The node's place in the private network: its identity, its peers, and who handles their frames. */
 export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
   const { environment, config, identity, session, known } = options;
@@ -42,11 +51,7 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
       },
       incarnation: options.incarnation,
     },
-    tls: {
-      caFile: join(config.identity_dir, "ca.crt"),
-      certificateFile: join(config.identity_dir, "tls.crt"),
-      keyFile: join(config.identity_dir, "tls.key"),
-    },
+    tls: tlsFilesOf(config.identity_dir),
     listen: config.listen,
     peers: options.peers,
     hello: () => session()?.hello() ?? null,

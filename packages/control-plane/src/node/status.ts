@@ -1,3 +1,4 @@
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { NodeIdentity } from "../ports/identity.ts";
@@ -9,7 +10,7 @@ import type { SessionView } from "../session/view.ts";
 type Serving = NodeStatus["serving"];
 
 /** Versions of this program and of the public contract. */
-export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2" } as const;
+const VERSIONS = { service: SERVICE_VERSION, api_contract: "4.2", locked_code: "V4.2" } as const;
 
 export interface StatusView {
   readonly identity: NodeIdentity;

@@ -64,6 +64,26 @@ export function loadIdentity(directory: string, nodeId: string): NodeIdentity {
   };
 }
 
+/** The files without which there is no identity: those that cannot be used, a line each. */
+export function identityFileFaults(directory: string): readonly string[] {
+  const readers = {
+    "auth.key": readHex32,
+    "cosigner.key": readHex32,
+    "log.seed": readHex32,
+    "root-thk.txt": readHex32,
+    "trust-root.txt": readOwn,
+  };
+  return Object.entries(readers).flatMap(([name, read]) => {
+    try {
+      read(join(directory, name));
+      return [];
+    } catch (error) {
+      if (!(error instanceof IdentityError)) throw error;
+      return [error.message];
+    }
+  });
+}
+
 /** Later versions are stored beside the pinned one, a file each. */
 function laterDocuments(directory: string): readonly string[] {
   const versions = readdirSync(directory).flatMap((name) => {

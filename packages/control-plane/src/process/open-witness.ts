@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { WitnessPromisesError, WitnessedLogsError, parseWitnessedLogs } from "@event-anchoring/control-contract";
 import type { WitnessedLog } from "@event-anchoring/control-contract";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import type { Signer } from "@event-anchoring/node-crypto";
 import { VKEY_TYPE, equalBytes, verifyTrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRoot, Vkey } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
@@ -33,19 +34,40 @@ export async function openWitness({
   logger,
 }: WitnessParts): Promise<{ readonly witness: Witness; close(): Promise<void> } | null> {
   if (config.witness === null) return null;
-  const { logs: logsPath, promise_file: promisePath } = config.witness;
-  const logs = readLogs(logsPath);
-  const signer = createSigner(readHex32(join(config.identity_dir, "witness.key")));
-  refuseOtherUse(signer.publicKey, identity, logs);
-  const store = await openFile(promisePath);
+  const { promise_file: promisePath } = config.witness;
+  const { logs, signer } = readParts(config.witness.logs, { config, identity });
+  const store = await withPath(promisePath, () => WitnessFile.open(promisePath, nodeCrypto));
   const { vkey, isSpent, heads } = store.current;
-  if (vkey.type !== VKEY_TYPE.cosignature || !equalBytes(vkey.publicKey, signer.publicKey)) {
+  try {
+    assertKeyOf(vkey, signer, promisePath);
+  } catch (error) {
     await store.close();
-    throw new ConfigError(`${promisePath} holds the promises of another key than witness.key`);
+    throw error;
   }
   logger.info("witness_opened", { name: vkey.name, logs: logs.size, cosigned: heads.size, spent: isSpent });
   const witness = new Witness({ logs, store, signer, crypto: nodeCrypto, clock, logger });
   return { witness, close: () => store.close() };
+}
+
+/** Reads what `openWitness` would, without taking the promises for itself. @throws ConfigError, IdentityError */
+export async function inspectWitness({ config, identity }: Pick<WitnessParts, "config" | "identity">): Promise<void> {
+  if (config.witness === null) return;
+  const { logs: logsPath, promise_file: promisePath } = config.witness;
+  const { signer } = readParts(logsPath, { config, identity });
+  const { vkey } = await withPath(promisePath, () => WitnessFile.read(promisePath, nodeCrypto));
+  assertKeyOf(vkey, signer, promisePath);
+}
+
+function readParts(logsPath: string, { config, identity }: Pick<WitnessParts, "config" | "identity">) {
+  const logs = readLogs(logsPath);
+  const signer = createSigner(readHex32(join(config.identity_dir, "witness.key")));
+  refuseOtherUse(signer.publicKey, identity, logs);
+  return { logs, signer };
+}
+
+function assertKeyOf(vkey: Vkey, { publicKey }: Signer, promisePath: string): void {
+  if (vkey.type === VKEY_TYPE.cosignature && equalBytes(vkey.publicKey, publicKey)) return;
+  throw new ConfigError(`${promisePath} holds the promises of another key than witness.key`);
 }
 
 function readLogs(path: string): ReadonlyMap<string, WitnessedLog> {
@@ -57,9 +79,9 @@ function readLogs(path: string): ReadonlyMap<string, WitnessedLog> {
   }
 }
 
-async function openFile(path: string): Promise<WitnessFile> {
+async function withPath<Opened>(path: string, open: () => Promise<Opened>): Promise<Opened> {
   try {
-    return await WitnessFile.open(path, nodeCrypto);
+    return await open();
   } catch (cause) {
     if (cause instanceof WitnessPromisesError || cause instanceof LockHeldError) {
       throw new ConfigError(`the promises of the witness in ${path}: ${cause.message}`, { cause });

@@ -1,9 +1,9 @@
 /** The control-plane process: from its command line to its exit code. */
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { parseArgs } from "node:util";
 import { ConfigError, type ControlPlaneConfig, loadConfig } from "../node/config.ts";
-import { IdentityError, loadIdentity } from "./load-identity.ts";
+import { checkStart, faultOf, loadOwn } from "./check-start.ts";
+import { IdentityError } from "./load-identity.ts";
 import { HeldStates } from "../local/held-states.ts";
 import { LocalLink } from "../local/local-link.ts";
 import { localRequests } from "../local/local-requests.ts";
@@ -17,11 +17,11 @@ import type { StopReason } from "../session/how-a-life-ends.ts";
 import { forgetStopped, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
 import { systemMachine } from "./system-machine.ts";
-import { VERSIONS } from "../node/status.ts";
 import type { RuleTable } from "@event-anchoring/ledger";
 import { VerifierThread } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
-import { startTracing } from "@event-anchoring/telemetry";
+import { CONTROL_PLANE_SETTINGS, SERVICE_VERSION } from "@event-anchoring/control-contract";
+import { checkReport, processArguments, startTracing } from "@event-anchoring/telemetry";
+import type { ProcessProgram } from "@event-anchoring/telemetry";
 
 const EXIT_CONFIG = 2;
 /**
@@ -32,15 +32,32 @@ const DRAIN = { serveMs: 3000, answerMs: 15_000 } as const;
 
 type MachineOf = (config: ControlPlaneConfig) => Machine;
 
+const PROGRAM: ProcessProgram = {
+  name: "anchoring-control-plane",
+  version: SERVICE_VERSION,
+  summary: "The private process of a node: consensus, its copy of the log, and the cosignatures.",
+  prefix: CONTROL_PLANE_SETTINGS.prefix,
+  files: "the node's identity, TLS files, promises and witnessed logs",
+  moreExitCodes: " · 78 fenced · 79 halted",
+};
+
 async function main(ruleTable: RuleTable, machineOf: MachineOf): Promise<void> {
-  const { values } = parseArgs({ options: { config: { type: "string" } } });
-  if (values.config === undefined) throw new ConfigError("--config <file> is missing");
-  const config = loadConfig(values.config, process.env);
-  const identity = loadIdentity(config.identity_dir, config.node_id);
-  if (bytesToHex(identity.clusterId) !== config.cluster_id) {
-    throw new ConfigError("cluster_id is not that of the trust root");
+  const asked = processArguments(process.argv.slice(2), PROGRAM);
+  if (asked.action === "print") {
+    process.stdout.write(asked.text);
+    return;
   }
-  await serve(values.config, { config, identity, machine: machineOf(config), ruleTable });
+  if (asked.action === "refuse") throw new ConfigError(asked.text);
+  const { action, configPath } = asked;
+  if (action === "check") {
+    const report = checkReport(PROGRAM, configPath, await checkStart(configPath, process.env));
+    (report.exitCode === 0 ? process.stdout : process.stderr).write(report.text);
+    process.exitCode = report.exitCode;
+    return;
+  }
+  const config = loadConfig(configPath, process.env);
+  const identity = loadOwn(config);
+  await serve(configPath, { config, identity, machine: machineOf(config), ruleTable });
 }
 
 async function serve(
@@ -51,7 +68,7 @@ async function serve(
   const system = systemEnvironment(config.log_level, config.node_id);
   const tracer = await startTracing(process.env, {
     service: "anchoring-control-plane",
-    version: VERSIONS.service,
+    version: SERVICE_VERSION,
     nodeId: config.node_id,
     logger: system.logger,
   });
@@ -157,8 +174,7 @@ function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
 export function runProcess(ruleTable: RuleTable, machineOf: MachineOf = systemMachine): void {
   main(ruleTable, machineOf).catch((error: unknown) => {
     if (error instanceof ConfigError || error instanceof IdentityError) {
-      const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
-      process.stderr.write(`${error.message}${cause}\n`);
+      process.stderr.write(`${faultOf(error)}\n`);
       process.exit(EXIT_CONFIG);
     }
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

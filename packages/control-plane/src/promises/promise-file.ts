@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, link, lstat, open, rm } from "node:fs/promises";
+import { type FileHandle, link, lstat, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
   type Promises,
@@ -130,6 +130,17 @@ export class PromiseFile {
   static async open(path: string): Promise<OpenedPromiseFile> {
     await assertPrivate(path);
     return PromiseFile.#openLocked(path, await acquireLock(path));
+  }
+
+  /**
+   * What the newest whole slot holds, whoever uses the file: it is neither locked nor written.
+   * @throws PromiseFileError `missing`, `torn`, `foreign`, `mode`
+   */
+  static async inspect(path: string): Promise<Promises> {
+    await assertPrivate(path);
+    const newest = newestSlot(await readFile(path));
+    if (newest.state === "good") return newest.promises;
+    throw new PromiseFileError(newest.state, `${path}: ${newest.detail}`);
   }
 
   static async #openLocked(path: string, lock: PromiseLock): Promise<OpenedPromiseFile> {

@@ -18,7 +18,7 @@ export type TlsMaterialCode =
   | "expired";
 
 /** The node's own TLS files cannot be used. */
-class TlsMaterialError extends Error {
+export class TlsMaterialError extends Error {
   readonly code: TlsMaterialCode;
   constructor(code: TlsMaterialCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

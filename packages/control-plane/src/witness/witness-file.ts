@@ -46,8 +46,7 @@ export class WitnessFile implements WitnessStore {
 
   /** @throws WitnessPromisesError for what is no such file, or is readable by others; LockHeldError; a system error */
   static async open(path: string, crypto: Crypto, replace: ReplaceFile = replaceFile): Promise<WitnessFile> {
-    const { mode } = await stat(path);
-    if ((mode & 0o077) !== 0) throw new WitnessPromisesError(`${path} is readable by others; chmod 600 it`);
+    await assertPrivate(path);
     const lock = await PromiseLock.acquire(`${path}.lock`);
     try {
       const current = parseWitnessPromises(await readFile(path, "utf8"), crypto);
@@ -58,6 +57,15 @@ export class WitnessFile implements WitnessStore {
       await lock.release();
       throw error;
     }
+  }
+
+  /**
+   * What the file holds, whoever uses it.
+   * @throws WitnessPromisesError for what is no such file, or is readable by others; a system error
+   */
+  static async read(path: string, crypto: Crypto): Promise<WitnessPromises> {
+    await assertPrivate(path);
+    return parseWitnessPromises(await readFile(path, "utf8"), crypto);
   }
 
   get current(): WitnessPromises {
@@ -78,6 +86,11 @@ export class WitnessFile implements WitnessStore {
     this.#hasFailed = true;
     await this.#lock.release();
   }
+}
+
+async function assertPrivate(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & 0o077) !== 0) throw new WitnessPromisesError(`${path} is readable by others; chmod 600 it`);
 }
 
 async function replaceFile(path: string, text: string): Promise<void> {

@@ -24,7 +24,7 @@ numbered steps wait until all nodes have taken it up: their log says tls_reloade
 Options:
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}); the newest trust root in it counts
   --name <name>        cluster name, for create
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 export async function authorityCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {

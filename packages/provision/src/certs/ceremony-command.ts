@@ -41,7 +41,7 @@ ${shapeLines}
   --ca <file>          PEM of a CA of yours that will issue the nodes' certificates; further ones in it are pinned too
   --env <file>         file for docker compose (default: .env)
   --uid <number>       account of the containers; only root may choose (default: you; for root: 10001)
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 const ROOT_KEYS = 3;

@@ -1,4 +1,5 @@
 /** The commands of the folder certs/: each is one function of arguments and a terminal, and answers an exit code. */
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { RolloverError } from "../authorities.ts";
 import { PrivateFileError } from "../files.ts";
 import { authorityCommand } from "./authority-command.ts";
@@ -36,6 +37,10 @@ export async function certsCommand(
   args: readonly string[],
   terminal: CertsTerminal,
 ): Promise<number> {
+  if (args.includes("--version")) {
+    terminal.write(`certs/${name}.js ${SERVICE_VERSION}\n`);
+    return 0;
+  }
   try {
     return await COMMANDS[name](args, terminal);
   } catch (error) {

@@ -24,7 +24,7 @@ Options:
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
   --env <file>         file for docker compose (default: .env)
   --uid <number>       account of the containers; only root may choose (default: you; for root: 10001)
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 /** @throws PrivateFileError `exists`: a database keeps the passwords that it was made with */

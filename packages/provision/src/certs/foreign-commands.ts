@@ -21,6 +21,7 @@ stays as it is until: node certs/install.js <node> <certificate>
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
   --identity <folder>  the node's identity folder, wherever it is: of a node that is to join, for one
   --api                for the listener of its api process instead
+  --help, --version    print this, or the version
 `;
 
 const INSTALL_HELP = `Usage: node certs/install.js <node> <certificate> [--out <folder> | --identity <folder>] [--api]
@@ -28,6 +29,8 @@ const INSTALL_HELP = `Usage: node certs/install.js <node> <certificate> [--out <
 Puts the certificate that your CA has issued for a node's tls.csr into use, after it was checked as the node will check
 it: its names are those of the request, its key is the one of the request, a CA of the node's ca.crt has issued it.
 With --api it is for the listener of the node's api process.
+
+  --help, --version    print this, or the version
 `;
 
 /** @throws PrivateFileError */

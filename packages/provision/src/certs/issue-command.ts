@@ -24,7 +24,7 @@ Options:
   --to <folder>        where it goes (default: <cluster folder>/issued/<role>-<id>)
   --lifetime <time>    (default: 8h for an operator, 30d otherwise)
   --out <folder>       the cluster's folder, with the CA (default: ${OUT_DIR_DEFAULT})
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 const ROLES: readonly CertificateRole[] = ["operator", "api", "node"];

@@ -16,7 +16,7 @@ Options:
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
   --lifetime <time>    (default: ${LIFETIME_DEFAULT})
   --gateway            only the gateway's, where no node is named
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 /** @throws PrivateFileError `missing` where the CA's key is elsewhere */

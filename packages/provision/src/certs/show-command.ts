@@ -18,7 +18,7 @@ pins it. Ends with 1 if one has expired or expires soon, or if a node trusts a C
 Options:
   --within <time>      what is soon (default: 14d)
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
-  --help               print this
+  --help, --version    print this, or the version
 `;
 
 export async function showCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {

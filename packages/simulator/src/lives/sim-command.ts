@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { GROWTH_NAMES } from "../trust/cluster-plan.ts";
 import { ASKED_FOR, FAULTS, type Fault } from "../faults/faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
@@ -24,6 +25,7 @@ npm run sim -- --seeds K       as many lives
   --quiet           with --seed: the verdict alone
   --json            one line for each life, and nothing else
   --built           the build is there: it is not made anew
+  --help, --version print this, or the version
 `;
 
 interface Out {
@@ -54,10 +56,11 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
       bug: { type: "string" },
       quiet: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
+      version: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    out.write(SIM_HELP);
+  if (values.help || values.version) {
+    out.write(values.help ? SIM_HELP : `npm run sim, event anchoring ${SERVICE_VERSION}\n`);
     return 0;
   }
   if (values.bug === "list") {
