@@ -25,6 +25,7 @@ export const SLOW = [
   "packages/provision/test/certs.test.ts",
   "packages/records/test/record-book.test.ts",
   "packages/simulator/test/lives.test.ts",
+  "packages/site/test/built/*.test.ts",
   "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",
   "packages/store/test/{backup/backup-state,fsck/fsck,fsck/fsck-state,log/raft-log,postgres/migrate}.test.ts",
   "packages/store/test/ledger/{ledger-store,deep-chain,record-facts}.test.ts",

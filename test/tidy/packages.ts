@@ -11,7 +11,7 @@ export interface Manifest {
 }
 
 /** Tools of the repository alone: their libraries are devDependencies, which no image and no node installs. */
-const NOT_DEPLOYED: readonly string[] = ["release", "gates"];
+const NOT_DEPLOYED: readonly string[] = ["release", "gates", "site"];
 
 /** The libraries that the sources of a package may import, with their versions. */
 export function declaredLibraries(folder: string, manifest: Manifest | undefined): Readonly<Record<string, string>> {
@@ -69,6 +69,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "verdicts",
   ],
   release: [],
+  site: [],
   "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
   testkit: [
     "protocol",

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join, posix, relative, sep } from "node:path";
+import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
 import type { Maker } from "./artefact.ts";
 import { ReleaseError } from "./artefact.ts";
+import { filesUnder, namesShown } from "./files.ts";
 import { SUMS_FILE, sumsOf } from "./sums.ts";
 
 /** What is to be made, and where it goes. */
@@ -85,19 +86,12 @@ async function makeIn(folder: string, maker: Maker, order: ReleaseOrder): Promis
   return said;
 }
 
-async function filesUnder(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll(sep, posix.sep));
-}
-
 async function assertSame(maker: Maker, order: ReleaseOrder, once: string, again: string): Promise<void> {
   const files = await makeIn(again, maker, order);
   const [first, second] = [await sumsOf(once, await filesUnder(once)), await sumsOf(again, files)];
   if (first === second) return;
   const others = new Set(second.split("\n"));
   const differing = first.split("\n").filter((line) => !others.has(line));
-  const names = differing.map((line) => line.slice(line.indexOf("  ") + 2)).join(", ");
+  const names = namesShown(differing.map((line) => line.slice(line.indexOf("  ") + 2)));
   throw new ReleaseError(`${maker.name} made other bytes the second time: ${names || "another list of files"}`);
 }

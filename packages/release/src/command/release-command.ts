@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import type { Maker } from "../artefact.ts";
 import { ReleaseError } from "../artefact.ts";
 import { CHECKOUT, checkoutVersion, sourceDateEpoch, uncommittedFiles } from "../checkout.ts";
+import { namesShown } from "../files.ts";
 import { makeRelease } from "../make-release.ts";
 import { MAKERS } from "../makers/makers.ts";
 
@@ -53,7 +54,7 @@ export async function releaseCommand(args: readonly string[], stdout: Output, st
       folder: options.folder,
       isTwice: options.isTwice,
       onMade: (name, made, milliseconds) =>
-        stdout.write(`${name}: ${made.join(", ")} (${(milliseconds / 1000).toFixed(1)} s)\n`),
+        stdout.write(`${name}: ${namesShown(made)} (${(milliseconds / 1000).toFixed(1)} s)\n`),
     });
     stdout.write(`${files.length} files in ${options.folder}\n`);
     return 0;

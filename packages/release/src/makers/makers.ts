@@ -3,7 +3,8 @@ import { anchorVerify } from "./anchor-verify.ts";
 import { npmSdk } from "./npm-sdk.ts";
 import { pythonPackages } from "./python-packages.ts";
 import { rustCrate } from "./rust-crate.ts";
+import { site } from "./site.ts";
 import { verifyPage } from "./verify-page.ts";
 
 /** Everything that is released, in the order in which it is made. */
-export const MAKERS: readonly Maker[] = [npmSdk, pythonPackages, rustCrate, anchorVerify, verifyPage];
+export const MAKERS: readonly Maker[] = [npmSdk, pythonPackages, rustCrate, anchorVerify, verifyPage, site];

@@ -1,0 +1,3 @@
+import { siteConfig } from "../dist/index.js";
+
+export default siteConfig();
