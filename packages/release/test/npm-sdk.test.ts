@@ -37,6 +37,17 @@ export async function use(client: Client, check: ReceiptCheck): Promise<string> 
 }
 `;
 
+/** In what runs on Node. */
+const RECORD = `import type { AnchoringError } from "@event-anchoring/sdk";
+import { Recorder, SpoolFull } from "@event-anchoring/sdk/recorder";
+import type { KeptEvent } from "@event-anchoring/sdk/recorder";
+export async function record(client: Client): Promise<KeptEvent> {
+  const recorder = await Recorder.open({ client, directory: "audit" });
+  const error: AnchoringError = new SpoolFull(1);
+  return recorder.record({ error: error.code }, { what: "refund" }).anchored;
+}
+`;
+
 describe("the npm package of the SDK", () => {
   const project = mkdtempSync(join(tmpdir(), "anchoring-sdk-package-"));
   const installed = join(project, "node_modules", "@event-anchoring", "sdk");
@@ -85,6 +96,24 @@ describe("the npm package of the SDK", () => {
     }
   });
 
+  test("has the recorder apart, which imports the main entry, and is not there for browsers", () => {
+    for (const [code, types, main] of [
+      ["recorder.js", "recorder.d.ts", "./index.js"],
+      ["recorder.cjs", "recorder.d.cts", "./index.cjs"],
+    ] as const) {
+      const imported = [...read(`dist/${code}`).matchAll(/(?:^import\b[^"]* from |\brequire\()"([^"]+)"/gm)];
+      const others = imported.map(([, specifier]) => specifier).filter((each) => each?.startsWith("node:") !== true);
+      expect(others).toEqual([main]);
+      expect([...read(`dist/${types}`).matchAll(/ from (".*");$/gm)].map(([, from]) => from)).toEqual(
+        expect.arrayContaining([`"${main}"`]),
+      );
+      expect(read(`dist/${types}`)).not.toMatch(/"node:|NodeJS|\bBuffer\b/);
+    }
+    for (const file of ["index.js", "index.cjs", "browser.js"]) expect(read(`dist/${file}`)).not.toContain("spool");
+    const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, Record<string, unknown>> };
+    expect(exports["./recorder"]).toMatchObject({ browser: { import: null }, workerd: { import: null } });
+  });
+
   test("its source maps hold the sources, by their place in the repository", () => {
     const map = JSON.parse(read("dist/index.js.map")) as { sources: string[]; sourcesContent: (string | null)[] };
     expect(map.sources).toContain("packages/sdk-typescript/src/client.ts");
@@ -126,9 +155,10 @@ describe("the npm package of the SDK", () => {
   test.each([
     ["Node's modules", "program.ts", "nodenext", []],
     ["CommonJS", "program.cts", "nodenext", []],
+    ["a bundler for Node", "program.ts", "bundler", []],
     ["a bundler for browsers", "program.ts", "bundler", ["browser"]],
   ])("its types hold in a strict program without Node's types, by %s", (_, file, moduleResolution, conditions) => {
-    writeFileSync(join(project, file), USE);
+    writeFileSync(join(project, file), conditions.length === 0 ? USE + RECORD : USE);
     const module = moduleResolution === "bundler" ? "esnext" : "nodenext";
     const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, types: [], noEmit: true };
     const compilerOptions = { ...strict, module, moduleResolution, target: "es2022", customConditions: conditions };

@@ -30,6 +30,8 @@ export interface BundleOrder {
   readonly isMinified?: boolean;
   /** Whether modules do something by being loaded. If not, one of which nothing is used is left out. */
   readonly hasSideEffects?: boolean;
+  /** Files beside it that it imports instead of having them in it, by what sources or plugins name them. */
+  readonly siblings?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -39,13 +41,13 @@ export interface BundleOrder {
  * @throws ReleaseError if it would import something that is neither in it nor of Node
  */
 export async function bundleCode(order: BundleOrder): Promise<readonly Library[]> {
-  const { entry, file, platform, plugins = [], hasMap = true } = order;
+  const { entry, file, platform, plugins = [], hasMap = true, siblings = {} } = order;
   const wanted = new Map<string, string>();
   const bundle = await rolldown({
     input: entry,
     cwd: CHECKOUT,
     platform,
-    external: /^node:/u,
+    external: [/^node:/u, ...Object.keys(siblings)],
     resolve: { conditionNames: ["source", ...(platform === "node" ? ["node"] : ["browser"]), "import", "default"] },
     transform: { target: order.target },
     treeshake: { moduleSideEffects: order.hasSideEffects === true },
@@ -59,6 +61,7 @@ export async function bundleCode(order: BundleOrder): Promise<readonly Library[]
       dir: join(CHECKOUT, "dist"),
       format: order.format,
       exports: "named",
+      paths: siblings,
       codeSplitting: false,
       sourcemap: hasMap,
       sourcemapPathTransform: (source, map) => relative(CHECKOUT, resolve(dirname(map), source)),
@@ -102,9 +105,11 @@ function notingImporters(wanted: Map<string, string>): Plugin {
   };
 }
 
-function assertImports(chunk: OutputChunk, { file, platform }: BundleOrder, wanted: ReadonlyMap<string, string>): void {
+function assertImports(chunk: OutputChunk, order: BundleOrder, wanted: ReadonlyMap<string, string>): void {
+  const { file, platform, siblings = {} } = order;
+  const beside = [...Object.keys(siblings), ...Object.values(siblings)];
   const others = [...chunk.imports, ...chunk.dynamicImports].filter(
-    (id) => platform === "browser" || !id.startsWith("node:"),
+    (id) => !beside.includes(id) && (platform === "browser" || !id.startsWith("node:")),
   );
   if (others.length === 0) return;
   const said = others.map((id) => `${id} (by ${wanted.get(id) ?? "a library"})`).join(", ");

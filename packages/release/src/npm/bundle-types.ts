@@ -13,6 +13,8 @@ export interface TypesOrder {
   /** Packages of this repository whose types go in. */
   readonly bundled: readonly string[];
   readonly files: readonly string[];
+  /** A package whose types stay outside; a file imports them from `index` beside it. */
+  readonly sibling?: string;
 }
 
 /** Compiled as a user without Node's types would. */
@@ -26,8 +28,8 @@ const COMPILER = {
 };
 
 /**
- * Writes one declaration file without imports, with API Extractor, under one or more names.
- * @throws ReleaseError if one does not compile by itself, or still imports something
+ * Writes one declaration file without imports, but for those of a sibling, with API Extractor, under one or more names.
+ * @throws ReleaseError if one does not compile by itself, or still imports something else
  */
 export async function bundleTypes(order: TypesOrder): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "release-types-"));
@@ -36,11 +38,12 @@ export async function bundleTypes(order: TypesOrder): Promise<void> {
     const said = extract(order, rollup);
     if (said.length > 0) throw new ReleaseError(`the types of ${order.entry}:\n${said.join("\n")}`);
     const text = await readFile(rollup, "utf8");
-    const [imported] = /^import .*$/mu.exec(text) ?? [];
+    const sibling = `'${order.sibling ?? ""}'`;
+    const imported = (text.match(/^import .*$/gmu) ?? []).find((line) => !line.endsWith(`from ${sibling};`));
     if (imported !== undefined) throw new ReleaseError(`the types of ${order.entry} still have ${imported}`);
     for (const file of order.files) {
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text);
+      await writeFile(file, text.replaceAll(sibling, file.endsWith(".cts") ? '"./index.cjs"' : '"./index.js"'));
     }
   } finally {
     await rm(work, { recursive: true });

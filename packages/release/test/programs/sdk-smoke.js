@@ -3,10 +3,11 @@
  * installed, `import` or `require`, the vectors of receipts, the vectors of prepared records, an answer of the service.
  * Prints what went wrong.
  */
-import { strictEqual, throws } from "node:assert";
-import { readFileSync } from "node:fs";
+import { rejects, strictEqual, throws } from "node:assert";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -63,4 +64,25 @@ const created = await client.createEventAnchor(eventHash, { semanticAnchor });
 strictEqual(created.anchor.anchorId, json(answer).anchor.anchor_id);
 server.close();
 server.closeAllConnections();
+const apart = json(join(installed, "package.json")).exports["./recorder"];
+const recording =
+  way === "require"
+    ? createRequire(join(project, "program.js"))("@event-anchoring/sdk/recorder")
+    : await import(pathToFileURL(join(installed, apart.import.default)).href);
+// The recorder knows the errors of the main entry again: this one refuses the event for good.
+const refused = new sdk.Unprocessable("reference_not_found", "no such claim", { status: 422 });
+const refusing = {
+  createEventAnchors: async () => {
+    throw refused;
+  },
+};
+const directory = mkdtempSync(join(tmpdir(), "sdk-smoke-"));
+const recorder = await recording.Recorder.open({ client: refusing, directory, batchMs: 0, onError: () => undefined });
+await rejects(recorder.record({ order: "4711" }, { what: "refund" }).anchored, (error) => {
+  return (
+    error instanceof recording.EventRefused && error instanceof sdk.AnchoringError && error.name === "EventRefused"
+  );
+});
+strictEqual((await recorder.close()).left, 0);
+rmSync(directory, { recursive: true });
 process.stdout.write(`works by ${way} on Node ${process.versions.node}\n`);

@@ -1,14 +1,17 @@
-/** What a recorder needs of a file system. Tests put a full disk or a failing one in its place. */
+/**
+ * What a recorder needs of a file system. Tests put a full disk or a failing one in its place. Its types need none of
+ * Node's.
+ */
 import { close, closeSync, fdatasync, ftruncateSync, open, openSync, readSync, writeSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 export interface RecorderFiles {
-  readonly openSync: typeof openSync;
+  readonly openSync: (path: string, flags: string, mode?: number) => number;
   readonly writeSync: (fd: number, buffer: Uint8Array, offset: number, length: number, position: number) => number;
   readonly readSync: (fd: number, buffer: Uint8Array, offset: number, length: number, position: number) => number;
-  readonly ftruncateSync: typeof ftruncateSync;
-  readonly closeSync: typeof closeSync;
+  readonly ftruncateSync: (fd: number, length: number) => void;
+  readonly closeSync: (fd: number) => void;
   /** Resolves once the bytes of an open file would survive the loss of power. */
   readonly syncFile: (fd: number) => Promise<void>;
   /** The same of a file or a folder by its path. */

@@ -1,6 +1,5 @@
 import type { Anchor } from "../anchors.ts";
 import type { Receipt } from "../receipt.ts";
-import type { Spool, SpoolPlace } from "./spool.ts";
 
 /** An event that is anchored, and where it is kept. */
 export interface KeptEvent {
@@ -21,18 +20,16 @@ export class RecordedEvent {
   readonly clientEventId: string;
   /** SHA-256 of its envelope, 64 lower-case hex digits. */
   readonly eventHash: string;
-  readonly #spool: Spool;
-  readonly #place: SpoolPlace;
+  readonly #whenDurable: () => Promise<void>;
   #outcome: KeptEvent | Error | null = null;
   #anchored: Promise<KeptEvent> | null = null;
   #settle: ((outcome: KeptEvent | Error) => void) | null = null;
 
   /** For the recorder alone. */
-  constructor(clientEventId: string, eventHash: string, spool: Spool, place: SpoolPlace) {
+  constructor(clientEventId: string, eventHash: string, whenDurable: () => Promise<void>) {
     this.clientEventId = clientEventId;
     this.eventHash = eventHash;
-    this.#spool = spool;
-    this.#place = place;
+    this.#whenDurable = whenDurable;
   }
 
   /**
@@ -41,7 +38,7 @@ export class RecordedEvent {
    * files that it is kept in make it durable.
    */
   get durable(): Promise<void> {
-    return this.#spool.whenDurable(this.#place);
+    return this.#whenDurable();
   }
 
   /** Resolves once envelope and receipt are kept. It is made when it is first asked for: most are never. */

@@ -161,7 +161,7 @@ export class Recorder {
       fields: fields === null ? NO_FIELDS : Buffer.from(fields),
       envelope: Buffer.from(envelope),
     });
-    const handle = new RecordedEvent(id, eventHash.toString("hex"), this.#spool, place);
+    const handle = new RecordedEvent(id, eventHash.toString("hex"), () => this.#spool.whenDurable(place));
     this.#delivery.add({ handle, eventHash, day: when.slice(0, DAY_CHARS), fields, place });
     return handle;
   }
@@ -204,7 +204,8 @@ export class Recorder {
   #recover({ event, place }: RecoveredEvent): void {
     const { when } = parseEnvelope(Uint8Array.from(event.envelope));
     const eventHash = createHash("sha256").update(event.envelope).digest();
-    const handle = new RecordedEvent(bytesToHex(event.id), eventHash.toString("hex"), this.#spool, place);
+    const id = bytesToHex(event.id);
+    const handle = new RecordedEvent(id, eventHash.toString("hex"), () => this.#spool.whenDurable(place));
     const text = Buffer.from(event.fields).toString();
     const fields = text === "{}" ? null : text;
     this.#delivery.add({ handle, eventHash, day: when.slice(0, DAY_CHARS), fields, place });
