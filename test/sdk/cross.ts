@@ -5,11 +5,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createSigner } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { until } from "@event-anchoring/testkit";
+import { CrosscheckProcess, availableSdks, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { sharedCluster } from "../shared-cluster.ts";
 import { changed } from "../../packages/sdk-typescript/test/vectors.ts";
-import { CrosscheckProcess, availableSdks } from "./crosscheck-process.ts";
 
 // What one SDK prepares and signs, the others verify, and the service accepts. Each SDK is asked over JSON lines.
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { sharedCluster } from "../shared-cluster.ts";
-import { findRustProgram } from "./crosscheck-process.ts";
+import { findRustProgram } from "@event-anchoring/testkit";
 
 // The Rust SDK against a real cluster. Building it takes minutes, so that is not done here: packages/sdk-rust/ci.sh
 // builds its tests, and the ones that need a cluster are given one.

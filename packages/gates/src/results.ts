@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Failure, Figures } from "./gates/gate.ts";
 
 /** One batch of a gate. */
@@ -49,6 +50,7 @@ export function readResults(path: string): readonly ResultLine[] {
 
 /** Nothing is ever removed from the file. */
 export function appendResult(path: string, line: ResultLine): void {
+  mkdirSync(dirname(path), { recursive: true });
   appendFileSync(path, `${JSON.stringify(line)}\n`);
 }
 

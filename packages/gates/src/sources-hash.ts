@@ -9,7 +9,7 @@ const DIGITS = 16;
 /**
  * What the code of these folders and files is, as a hash: comments, layout and tests have no part in it. A reworded
  * comment does not undo days of proof.
- * @param paths relative to the checkout; of a folder every `.ts`, `.sql` and `.wasm` file counts
+ * @param paths relative to the checkout; of a folder every source file and `.wasm` counts
  * @returns 16 hex digits of SHA-256
  */
 export function sourcesHash(checkout: string, paths: readonly string[]): string {
@@ -25,7 +25,7 @@ function filesOf(checkout: string, path: string): readonly string[] {
   if (statSync(join(checkout, path)).isFile()) return [path];
   return readdirSync(join(checkout, path), { recursive: true, encoding: "utf8" })
     .map((name) => posix.join(path, name.replaceAll("\\", "/")))
-    .filter((name) => /\.(ts|sql|wasm)$/.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
+    .filter((name) => /\.(ts|py|rs|sql|wasm)$/.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
     .sort();
 }
 

@@ -77,3 +77,5 @@ export {
 } from "./overload/process-usage.ts";
 export { FaultNetwork } from "./faults/fault-network.ts";
 export type { ProcessGroup, WakeUps } from "./overload/process-usage.ts";
+export { CrosscheckProcess, availableSdks, findPythonWith, findRustProgram } from "./sdks/crosscheck-process.ts";
+export type { CrosscheckAnswer } from "./sdks/crosscheck-process.ts";

@@ -2,6 +2,7 @@ import type { Gate } from "./gate.ts";
 import { HISTORIES } from "./histories.ts";
 import { KILL_GATE } from "./kills.ts";
 import { LIVES } from "./lives.ts";
+import { MUTATIONS } from "./mutations.ts";
 import { PLANTED } from "./planted-bugs.ts";
 
-export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, HISTORIES];
+export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, HISTORIES, MUTATIONS];

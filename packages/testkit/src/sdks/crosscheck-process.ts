@@ -2,11 +2,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const PACKAGES = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages");
+const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface SdkCommand {
   readonly language: "TypeScript" | "Python" | "Rust";
@@ -103,7 +103,7 @@ export function availableSdks(): { readonly sdks: readonly SdkCommand[]; readonl
 export class CrosscheckProcess {
   readonly language: SdkCommand["language"];
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #waiting: { resolve(line: string): void; reject(error: Error): void }[] = [];
+  readonly #waiting: { readonly resolve: (line: string) => void; readonly reject: (error: Error) => void }[] = [];
   #stderr = "";
 
   constructor(command: SdkCommand) {
