@@ -15,6 +15,7 @@ export const CLUSTERS = [
 
 /** These take more than ten seconds each; without them `npm test` takes less than six minutes on 2 vCPU. */
 export const SLOW = [
+  "packages/adapters/test/cluster.test.ts",
   "packages/api/test/{process,overload,hostile-clients,hostile-bodies,listener-tls,feed}.test.ts",
   "packages/bench/test/smoke.test.ts",
   "packages/bundle/test/bundle-lives.test.ts",

@@ -10,6 +10,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const LEFT_OUT = new Set(["node_modules", "dist", "target", "fixtures"]);
 /** Packages that are for people who have no checkout: their index is their interface. */
 const PUBLISHED = new Set([
+  "packages/adapters/src/index.ts",
   "packages/raft-ts/src/index.ts",
   "packages/sdk-typescript/src/index.ts",
   "packages/sdk-typescript/src/recorder/index.ts",

@@ -56,6 +56,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   provision: ["protocol", "node-crypto", "control-contract"],
   explorer: ["protocol", "records", "bundle", "sdk-typescript", "verdicts"],
   "sdk-typescript": ["protocol", "bundle", "api-contract"],
+  adapters: ["sdk-typescript"],
   cli: [
     "protocol",
     "node-crypto",

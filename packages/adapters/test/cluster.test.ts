@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { Client, sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
+import type { TrustRootChain } from "@event-anchoring/sdk";
+import { startTestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+import { FRAMEWORKS, runReadme } from "./readme-programs.ts";
+
+// The lines of the README on a real cluster, which traces what they have recorded.
+
+let setup: TestCluster;
+let endpoint: string;
+let trustRoot: TrustRootChain;
+
+beforeAll(async () => {
+  setup = await startTestCluster();
+  endpoint = (await setup.leader()).api_url;
+  const { document, root_thk } = setup.cluster.file.trust_root;
+  trustRoot = verifyTrustRoot({ documents: [document], pinnedRootThk: root_thk });
+}, 300_000);
+
+afterAll(() => setup.erase(), 240_000);
+
+test.each(FRAMEWORKS)(
+  "%s: the receipt is found again by the trace",
+  async (framework) => {
+    const { payload, receipt } = await runReadme(framework, endpoint, setup.apiKey);
+    const eventHash = sha256(payload);
+    const { anchorId } = verifyReceipt(receipt, { trustRoot, eventHash });
+    const client = new Client({ endpoint, apiKey: setup.apiKey, trustRoot });
+    const { anchor } = await client.trace(anchorId);
+    expect(anchor).toMatchObject({ anchorId, eventHash: Buffer.from(eventHash).toString("hex") });
+  },
+  120_000,
+);
