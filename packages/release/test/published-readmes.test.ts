@@ -16,3 +16,20 @@ test.each(READMES)("%s has no link that leads out of its package", (path) => {
   const markdown = readFileSync(join(CHECKOUT, path), "utf8");
   expect(linksOf(markdown).filter((target) => !target.startsWith("https://"))).toEqual([]);
 });
+
+test("README.md installs the files that a release has now", () => {
+  const versionIn = (path: string): string => {
+    const text = readFileSync(join(CHECKOUT, "packages", path), "utf8");
+    return /^\s*"?version"?\s*[:=]\s*"([^"]+)"/mu.exec(text)?.[1] ?? "none";
+  };
+  const readme = readFileSync(join(CHECKOUT, "README.md"), "utf8");
+  for (const line of [
+    `npm install ./event-anchoring-sdk-${versionIn("sdk-typescript/package.json")}.tgz `,
+    `pip install ./event_anchoring-${versionIn("sdk-python/pyproject.toml")}-py3-none-any.whl `,
+    `tar xzf event-anchoring-${versionIn("sdk-rust/Cargo.toml")}.crate `,
+    `cargo add --path event-anchoring-${versionIn("sdk-rust/Cargo.toml")}\n`,
+  ]) {
+    expect(readme).toContain(`\n${line}`);
+  }
+  expect(readme.indexOf("\n## Install\n")).toBeLessThan(readme.indexOf("\n## Start\n"));
+});

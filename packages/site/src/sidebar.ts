@@ -15,7 +15,7 @@ interface Part {
 }
 
 const PARTS: readonly Part[] = [
-  { text: "Start", pages: ["guide", "cookbook/"] },
+  { text: "Start", pages: ["guide", "cookbook/index", "cookbook/agent-log", "cookbook/build-artefacts", "cookbook/"] },
   {
     text: "Use",
     pages: [

@@ -45,6 +45,7 @@ export function siteConfig(): UserConfig<DefaultTheme.Config> {
       outline: [2, 3],
       nav: [
         { text: "Install", link: "/guide" },
+        { text: "Cookbook", link: "/cookbook/" },
         { text: "API", link: "/API" },
         { text: "Operating", link: "/operating/" },
         { text: "Proof page", link: "/verify.html", target: "_self" },
