@@ -20,24 +20,4 @@ if (!existsSync(join(here, "../dist/index.js"))) {
   }
 }
 
-const { anchorctl } = await import("../dist/index.js");
-// Ctrl-C or a supervisor ends a watch in order, and every other command at once.
-const stop = new AbortController();
-if (process.argv.some((argument) => argument.startsWith("--interval"))) {
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
-}
-// A reader that has gone (`| head`) ends a watch; every other command does what it began, unread.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error) => {
-    if (error.code !== "EPIPE") throw error;
-    stop.abort();
-  });
-}
-process.exitCode = await anchorctl(process.argv.slice(2), {
-  stdout: process.stdout,
-  stderr: process.stderr,
-  stdin: process.stdin,
-  workingDir: process.cwd(),
-  environment: process.env,
-  signal: stop.signal,
-});
+await import("../dist/main.js");

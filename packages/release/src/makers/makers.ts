@@ -1,5 +1,7 @@
 import type { Maker } from "../artefact.ts";
 import { anchorVerify } from "./anchor-verify.ts";
+import { npmAnchorctl } from "./npm-anchorctl.ts";
+import { npmRaft } from "./npm-raft.ts";
 import { npmSdk } from "./npm-sdk.ts";
 import { pythonPackages } from "./python-packages.ts";
 import { rustCrate } from "./rust-crate.ts";
@@ -7,4 +9,13 @@ import { site } from "./site.ts";
 import { verifyPage } from "./verify-page.ts";
 
 /** Everything that is released, in the order in which it is made. */
-export const MAKERS: readonly Maker[] = [npmSdk, pythonPackages, rustCrate, anchorVerify, verifyPage, site];
+export const MAKERS: readonly Maker[] = [
+  npmSdk,
+  npmAnchorctl,
+  npmRaft,
+  pythonPackages,
+  rustCrate,
+  anchorVerify,
+  verifyPage,
+  site,
+];

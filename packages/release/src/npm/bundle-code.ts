@@ -48,7 +48,7 @@ export async function bundleCode(order: BundleOrder): Promise<readonly Library[]
     cwd: CHECKOUT,
     platform,
     external: [/^node:/u, ...Object.keys(siblings)],
-    resolve: { conditionNames: ["source", ...(platform === "node" ? ["node"] : ["browser"]), "import", "default"] },
+    resolve: { conditionNames: ["source", platform, "default"] },
     transform: { target: order.target },
     treeshake: { moduleSideEffects: order.hasSideEffects === true },
     plugins: [notingImporters(wanted), ...plugins],

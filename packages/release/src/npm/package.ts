@@ -56,12 +56,23 @@ async function manifestOf({ source, manifest }: PackageOrder): Promise<Manifest>
 /** The licence of each library, whole. @throws ReleaseError if one has none */
 async function licencesOf(libraries: readonly Library[]): Promise<string> {
   const texts = libraries.map(async ({ name, version, license, folder }) => {
-    const file = readdirSync(folder).find((each) => /^(licen[cs]e|copying)(\.(md|txt))?$/iu.test(each));
-    if (file === undefined) throw new ReleaseError(`${name} ${version} has no licence text`);
-    const text = await readFile(join(folder, file), "utf8");
+    const text = await licenceIn(folder);
+    if (text === null) throw new ReleaseError(`${name} ${version} has no licence text`);
     return `${name} ${version} (${license})\n\n${text.replaceAll("\r\n", "\n").trim()}\n`;
   });
   return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** From its file, or from the end of its README. null: there is none. */
+async function licenceIn(folder: string): Promise<string | null> {
+  const names = readdirSync(folder);
+  const file = names.find((each) => /^(licen[cs]e|copying)(\.(md|txt))?$/iu.test(each));
+  if (file !== undefined) return readFile(join(folder, file), "utf8");
+  const readme = names.find((each) => /^readme\.md$/iu.test(each));
+  if (readme === undefined) return null;
+  const [, text = null] =
+    /\n#+ license\n([^#]*permission[^#]*)$/iu.exec(await readFile(join(folder, readme), "utf8")) ?? [];
+  return text;
 }
 
 const LINK = /\]\(([^)\s]+)\)/gu;

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
 import { equalBytes } from "@event-anchoring/protocol";
 import { Connection } from "./connection.ts";
 import type { Reader } from "./connection.ts";
 import { StoreError } from "./errors.ts";
+import { readMigrationFiles } from "./migration-files.ts";
 
 /** One file of migrations/: `000001_initial.sql`. Forward only; a file that was released is never edited. */
 interface Migration {
@@ -25,7 +25,7 @@ interface AppliedMigration {
 export interface MigrateOptions {
   /** An existing role that may then SELECT from the state tables, and nothing else. */
   readonly readOnlyRole?: string;
-  /** Where the numbered .sql files are, if not beside this package (a bundled program). */
+  /** Where the numbered .sql files are, if they are not this package's. */
   readonly migrationsDirectory?: string;
 }
 
@@ -33,9 +33,6 @@ export interface MigrationResult {
   /** Names of the files applied by this call; empty if the schema was there already. */
   readonly applied: readonly string[];
 }
-
-const DEFAULT_DIRECTORY = new URL("../../migrations/", import.meta.url);
-const FILE_NAME = /^(\d{6})_[a-z0-9_]+\.sql$/;
 
 /** Serialises processes that migrate the same database; an arbitrary constant ("eventanc" in ASCII). */
 const MIGRATION_LOCK = 0x6576656e74616e63n;
@@ -50,20 +47,14 @@ const TABLE_SQL = `
     applied_at  timestamptz NOT NULL DEFAULT now()
   )`;
 
-function loadMigrations(directory: string | URL): Migration[] {
-  const names = readdirSync(directory).filter((name) => FILE_NAME.test(name));
-  names.sort();
-  return names.map((name) => {
-    const file = typeof directory === "string" ? `${directory}/${name}` : new URL(name, directory);
-    const sql = readFileSync(file, "utf8");
-    return {
-      number: Number(FILE_NAME.exec(name)?.[1]),
-      name,
-      sql,
-      sha256: createHash("sha256").update(sql).digest(),
-      isBreaking: sql.startsWith("-- breaking\n"),
-    };
-  });
+function loadMigrations(directory?: string): readonly Migration[] {
+  return readMigrationFiles(directory).map(({ name, sql }) => ({
+    number: Number.parseInt(name, 10),
+    name,
+    sql,
+    sha256: createHash("sha256").update(sql).digest(),
+    isBreaking: sql.startsWith("-- breaking\n"),
+  }));
 }
 
 /**
@@ -124,7 +115,7 @@ async function grantReads(connection: Connection, role: string): Promise<void> {
  * @throws StoreError `other_build` (newer breaking schema, another file than was applied), `schema`, `unavailable`
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationResult> {
-  const known = loadMigrations(options.migrationsDirectory ?? DEFAULT_DIRECTORY);
+  const known = loadMigrations(options.migrationsDirectory);
   const connection = await Connection.open({ url, name: "event-anchoring migrate" });
   try {
     await connection.lock(MIGRATION_LOCK);
@@ -144,10 +135,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
  * Checks that the database was migrated for this program.
  * @throws StoreError `schema` if it was not; `other_build` if by another build, or further in a breaking way
  */
-export async function assertMigrated(
-  connection: Reader,
-  migrationsDirectory: string | URL = DEFAULT_DIRECTORY,
-): Promise<void> {
+export async function assertMigrated(connection: Reader, migrationsDirectory?: string): Promise<void> {
   const known = loadMigrations(migrationsDirectory);
   const applied = await appliedMigrations(connection);
   assertCompatible(known, applied);
