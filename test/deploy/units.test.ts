@@ -60,7 +60,7 @@ describe.each(UNITS)("the systemd unit of the %s process", (unit) => {
 });
 
 const isSystemdThere = spawnSync("systemd-analyze", ["--version"]).status === 0;
-const ALL_UNITS = [...UNITS, "monitor"] as const;
+const ALL_UNITS = [...UNITS, "monitor", "backup", "backup-drill"] as const;
 const describeSystemd = isSystemdThere ? describe.each(ALL_UNITS) : describe.skip.each(ALL_UNITS);
 
 describeSystemd(`systemd, of the %s unit${isSystemdThere ? "" : " (skipped: no systemd here)"}`, (unit) => {

@@ -67,6 +67,22 @@ const seedOf = (nodeId: string, name: string): string =>
 
 type Seed = (host: FakeHost) => void;
 
+/** In the place of the good host's backup, as `backup keep` makes one. */
+function keepBackup(host: FakeHost, time: string, notedBytes = 8): void {
+  const path = join(node.paths.backupDir, `${time}-n1.backup.zst.age`);
+  const note = { sha256: "ab".repeat(32), bytes: notedBytes, backup_sha256: "cd".repeat(32), backup_bytes: 9 };
+  host.write(path, "a backup");
+  host.write(`${path}.json`, JSON.stringify(note));
+  if (notedBytes === 8) host.files.delete(join(node.paths.backupDir, "today.backup"));
+}
+
+const FAILED_DRILL = JSON.stringify({
+  at: "2026-11-01T03:00:00.000Z",
+  failure: "altered",
+  success_at: null,
+  file: null,
+});
+
 /** A mistake, what seeds it, what the line must say, and what else follows from it. */
 const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?: readonly MistakeCode[]])[] = [
   ["settings_unreadable", "no settings", (h) => h.files.delete(node.paths.controlPlaneFile), "there is no such file"],
@@ -254,6 +270,14 @@ const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?
     "an old backup",
     (h) => h.change(join(node.paths.backupDir, "today.backup"), { changedMs: NOW_MS - 3 * DAY_MS }),
     "72 hours old",
+  ],
+  ["backup_old", "a kept backup that was copied today", (h) => keepBackup(h, "2026-11-20T120000Z"), "72 hours old"],
+  ["backup_cut", "a kept backup that is cut short", (h) => keepBackup(h, "2026-11-23T110000Z", 7), "does not count"],
+  [
+    "drill_failed",
+    "a kept backup that could not be restored",
+    (h) => h.write(join(node.paths.backupDir, "last-drill.json"), FAILED_DRILL),
+    "failed with altered",
   ],
   [
     "backup_open",

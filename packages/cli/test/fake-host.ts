@@ -43,7 +43,8 @@ export class FakeHost implements Host {
     const file = this.files.get(path);
     const isFolder = this.folders.has(path);
     if (file === undefined && !isFolder) return null;
-    return { isFolder, mode: file?.mode ?? 0o700, device: this.#deviceOf(path), changedMs: file?.changedMs ?? NOW_MS };
+    const { mode = 0o700, changedMs = NOW_MS, bytes = new Uint8Array(0) } = file ?? {};
+    return { isFolder, mode, device: this.#deviceOf(path), changedMs, bytes: bytes.length };
   }
 
   #deviceOf(path: string): number {

@@ -13,6 +13,7 @@ import type { CommandContext, CommonFlags } from "./context.ts";
 import { countOf } from "./first-trust-root.ts";
 import { folderOf, heldChain, withHeld } from "./held-trust-roots.ts";
 import type { HeldFlags } from "./held-trust-roots.ts";
+import { addKeptBackups } from "./kept-backups.ts";
 
 interface CreateBackupFlags extends CommonFlags {
   readonly database: string;
@@ -43,7 +44,9 @@ interface RestoreFlags extends CommonFlags {
 const progressOf = ({ io }: CommandContext): Progress => new Progress(io.stderr);
 
 export function addBackup(program: Command, context: CommandContext): void {
-  const backup = program.command("backup").description("the state of a cluster in one file: take, show and verify it");
+  const backup = program
+    .command("backup")
+    .description("the state of a cluster in one file: take, keep, verify and try it");
   backup
     .command("create")
     .description("write the state of one node, which every node has alike, as a quorum of the cluster signs it")
@@ -82,6 +85,7 @@ export function addBackup(program: Command, context: CommandContext): void {
       };
       context.done(await verifyBackupCommand(options, context.printer, progressOf(context)));
     });
+  addKeptBackups(backup, context, { heldIfAny, signingSocket });
 }
 
 /** @throws CliError `usage`: only an address was given */

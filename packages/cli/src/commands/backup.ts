@@ -23,18 +23,33 @@ export interface CreateBackupOptions {
   readonly isJson: boolean;
 }
 
+type StatePoint = Pick<Parameters<typeof writeBackup>[0], "point" | "onPointOpened">;
+
+/**
+ * Has the cluster sign the state, and holds it until it is being read.
+ * @param controlSocket null: nobody is asked, and what is made is unsigned
+ * @throws CliError `state_not_signed`, and what the database says
+ */
+export async function withStatePoint<Result>(
+  controlSocket: string | null,
+  progress: Progress,
+  work: (point: StatePoint) => Promise<Result>,
+): Promise<Result> {
+  if (controlSocket !== null) progress.say("the cluster signs its state");
+  const held = controlSocket === null ? null : await holdSignedState(controlSocket);
+  const point = { point: held?.point ?? null, onPointOpened: () => held?.release() };
+  return withStoreFaults(() => work(point)).finally(() => held?.release());
+}
+
 /** `anchorctl backup create`: the state of one node, which every node has alike, as of one log entry. */
 export async function createBackupCommand(
   { database, controlSocket, out, isJson }: CreateBackupOptions,
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
-  if (controlSocket !== null) progress.say("the cluster signs its state");
-  const held = controlSocket === null ? null : await holdSignedState(controlSocket);
-  const written = await withStoreFaults(() =>
+  const written = await withStatePoint(controlSocket, progress, (point) =>
     writeBackup({
-      point: held?.point ?? null,
-      onPointOpened: () => held?.release(),
+      ...point,
       ...database,
       path: out,
       nowMs: Date.now(),
@@ -42,7 +57,7 @@ export async function createBackupCommand(
     }).catch((error: unknown) => {
       throw asCliError(out, "write", error);
     }),
-  ).finally(() => held?.release());
+  );
   progress.end();
   const { manifest, bytes, sha256 } = written;
   if (isJson) printer.json({ file: out, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
@@ -86,17 +101,7 @@ export async function verifyBackupCommand(
 ): Promise<ExitCode> {
   const { path, held, trustRootsOut, isJson } = options;
   return withBackup(path, async (file) => {
-    const scanned = await goThrough(file, progress);
-    if (held !== null) assertOwnCluster(held, scanned.chain);
-    const report = await fsckRecords(file.records(), {
-      pinnedRootThk: null,
-      onProgress: ({ phase, done }) => progress.say(`${done} ${phase} verified`),
-    });
-    progress.end();
-    const [first] = report.differences;
-    if (first !== undefined) {
-      throw new CliError(EXIT.invalid, "backup_differs", `the backup is not sound: ${describeDifference(first)}`);
-    }
+    const { scanned, report } = await judgeBackup(file, held, progress);
     if (trustRootsOut !== null) {
       await makePrivateDirectory(trustRootsOut);
       await writeTrustRoots(trustRootsOut, scanned.chain);
@@ -107,6 +112,29 @@ export async function verifyBackupCommand(
     if (scanned.stateHead === null) return EXIT.asStated;
     return held === null ? EXIT.notPinned : EXIT.ok;
   });
+}
+
+/**
+ * All that can be said of a backup without a database.
+ * @throws CliError `backup_differs`, `other_cluster`, `fork`; StoreError, BackupError
+ */
+export async function judgeBackup(
+  file: BackupFile,
+  held: TrustRootChain | null,
+  progress: Progress,
+): Promise<{ readonly scanned: ScannedBackup; readonly report: FsckReport }> {
+  const scanned = await goThrough(file, progress);
+  if (held !== null) assertOwnCluster(held, scanned.chain);
+  const report = await fsckRecords(file.records(), {
+    pinnedRootThk: null,
+    onProgress: ({ phase, done }) => progress.say(`${done} ${phase} verified`),
+  });
+  progress.end();
+  const [first] = report.differences;
+  if (first !== undefined) {
+    throw new CliError(EXIT.invalid, "backup_differs", `the backup is not sound: ${describeDifference(first)}`);
+  }
+  return { scanned, report };
 }
 
 /** A backup in which nothing is wrong. */
@@ -250,7 +278,7 @@ function describe(manifest: BackupManifest, sha256: Uint8Array, signed: "pass" |
   printer.check("skip", "SHA-256", bytesToHex(sha256));
 }
 
-function manifestJson(manifest: BackupManifest): object {
+export function manifestJson(manifest: BackupManifest): object {
   return {
     cluster_name: manifest.clusterName,
     cluster_id: bytesToHex(manifest.clusterId),

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { newestSlot } from "@event-anchoring/control-contract";
 import type { ControlPlaneSettings, Promises } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -9,7 +9,6 @@ import { nearestFolder } from "./node-files.ts";
 
 const OTHERS_MAY_READ = 0o077;
 const FREE_SHARE_MIN = 0.15;
-const HOUR_MS = 3_600_000;
 
 /** Folders that doctor was told of, or has found; null: not known. */
 export interface Folders {
@@ -75,27 +74,4 @@ function promisesAt(host: Host, path: string): Promises | string {
   }
   const newest = newestSlot(bytes);
   return newest.state === "good" ? newest.promises : newest.detail;
-}
-
-const BACKUP_NAME = /\.backup(\.zst)?(\.age)?$/u;
-
-/** Whether there is a backup, young enough and for this account alone. */
-export function checkBackups(host: Host, folder: string, ageMsMax: number): Finding[] {
-  const backups = host.names(folder).flatMap((name) => {
-    const state = BACKUP_NAME.test(name) ? host.fileState(join(folder, name)) : null;
-    return state === null || state.isFolder ? [] : [{ path: join(folder, name), ...state }];
-  });
-  const [newest] = backups.toSorted((a, b) => b.changedMs - a.changedMs);
-  if (newest === undefined) return [finding("backup_missing", `there is no backup in ${folder}`)];
-  const found: Finding[] = [];
-  const ageMs = host.nowMs() - newest.changedMs;
-  if (ageMs > ageMsMax) {
-    const [hours, most] = [ageMs, ageMsMax].map((ms) => Math.floor(ms / HOUR_MS));
-    found.push(
-      finding("backup_old", `the newest backup, ${newest.path}, is ${hours} hours old, at most ${most} are wanted`),
-    );
-  }
-  const open = backups.find(({ mode }) => (mode & OTHERS_MAY_READ) !== 0);
-  if (open !== undefined) found.push(finding("backup_open", `others can read ${open.path}: chmod 600 it`));
-  return found;
 }

@@ -1,7 +1,8 @@
 /** All that doctor looks at on a node's host, in the order in which mistakes hide others. */
+import { checkBackups } from "./check-backups.ts";
 import { checkCertificates } from "./check-certificates.ts";
 import { checkClock } from "./check-clock.ts";
-import { checkBackups, checkDisks, checkPromises } from "./check-disks.ts";
+import { checkDisks, checkPromises } from "./check-disks.ts";
 import type { Folders } from "./check-disks.ts";
 import { checkApiIdentity, checkIdentityFiles, checkKeys, checkTrustRootExpiry } from "./check-identity.ts";
 import { checkListeners, checkPeers, checkReadiness, checkReleases } from "./check-network.ts";
@@ -66,7 +67,7 @@ export async function examine(host: Host, examination: Examination): Promise<rea
     await processesChecked(host, examination, settings, api),
     folders.backups === null
       ? checked("backups", [], "", "backups: give --backups <folder>")
-      : checked("backups", checkBackups(host, folders.backups, backupAgeMsMax), "young enough, and private"),
+      : checked("backups", checkBackups(host, folders.backups, backupAgeMsMax), "young enough, whole and private"),
     checked("releases", api === null ? [] : await checkReleases(host, api, others), "no other one is seen"),
   ];
 }

@@ -8,6 +8,7 @@ export interface FileState {
   /** The file system that it is on. */
   readonly device: number;
   readonly changedMs: number;
+  readonly bytes: number;
 }
 
 /**

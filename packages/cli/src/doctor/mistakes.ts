@@ -62,6 +62,8 @@ export const MISTAKES = {
   backup_missing: mistake("fail", "backup.md#how-often-and-where-to"),
   backup_old: mistake("fail", "backup.md#how-often-and-where-to"),
   backup_open: mistake("fail", "backup.md"),
+  backup_cut: mistake("fail", "kept-backups.md#when-something-is-wrong"),
+  drill_failed: mistake("fail", "kept-backups.md#the-drill"),
   backup_with_database: mistake("warn", "backup.md#how-often-and-where-to"),
 
   node_js_old: mistake("fail", "install.md#versions"),

@@ -44,7 +44,8 @@ export function thisHost(environment: Host["environment"]): Host {
 function fileState(path: string): FileState | null {
   try {
     const state = statSync(path);
-    return { isFolder: state.isDirectory(), mode: state.mode & 0o7777, device: state.dev, changedMs: state.mtimeMs };
+    const { mode, dev: device, mtimeMs: changedMs, size: bytes } = state;
+    return { isFolder: state.isDirectory(), mode: mode & 0o7777, device, changedMs, bytes };
   } catch {
     // There is none, or this account may not know: doctor says both in one sentence.
     return null;

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LedgerHaltError, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
 import type { LedgerState } from "@event-anchoring/ledger";
@@ -24,11 +23,9 @@ import { BackupError } from "./backup-error.ts";
 import { BACKUP_MARK, encodeManifest } from "./backup-format.ts";
 import type { BackupManifest } from "./backup-format.ts";
 
-export interface WriteBackupOptions {
+export interface StreamBackupOptions {
   /** Any role that may read the state tables. */
   readonly url: string;
-  /** Must not be there yet. */
-  readonly path: string;
   /** The node whose database it is; null: taken from the database, if this role may read it. */
   readonly nodeId: string | null;
   /** Unix milliseconds. */
@@ -40,6 +37,14 @@ export interface WriteBackupOptions {
   readonly onProgress?: (leaves: number, ofLeaves: number) => void;
 }
 
+export interface WriteBackupOptions extends StreamBackupOptions {
+  /** Must not be there yet. */
+  readonly path: string;
+}
+
+/** Takes the next bytes of a backup; the next ones come when it has them. */
+type BackupSink = (piece: Uint8Array) => Promise<void>;
+
 export interface WrittenBackup {
   readonly manifest: BackupManifest;
   readonly bytes: number;
@@ -50,16 +55,16 @@ export interface WrittenBackup {
 /** Bytes gathered before they are written. */
 const WRITE_BYTES = 1024 * 1024;
 
-/** Appends to a file and hashes what it appends. */
-class HashedFile {
-  readonly #file: FileHandle;
+/** Gathers pieces, hashes them and hands them on. */
+class HashedSink {
+  readonly #sink: BackupSink;
   readonly #hash = createHash("sha256");
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   bytes = 0;
 
-  constructor(file: FileHandle) {
-    this.#file = file;
+  constructor(sink: BackupSink) {
+    this.#sink = sink;
   }
 
   async add(piece: Uint8Array): Promise<void> {
@@ -73,7 +78,7 @@ class HashedFile {
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#hash.update(joined);
-    await this.#file.appendFile(joined);
+    await this.#sink(joined);
     this.bytes += joined.length;
   }
 
@@ -81,9 +86,8 @@ class HashedFile {
   async finish(): Promise<Uint8Array> {
     await this.#flush();
     const digest = this.#hash.digest();
-    await this.#file.appendFile(digest);
+    await this.#sink(digest);
     this.bytes += digest.length;
-    await this.#file.sync();
     return digest;
   }
 }
@@ -98,32 +102,41 @@ class HashedFile {
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { path } = options;
   refuseTaken(path);
+  const partial = `${path}.${randomBytes(4).toString("hex")}.partial`;
+  // It contains API clients and their event ids in clear text.
+  const file = await open(partial, "wx", 0o600);
+  try {
+    const written = await streamBackup(options, (piece) => file.appendFile(piece));
+    await file.sync();
+    refuseTaken(path);
+    await rename(partial, path);
+    await syncFolder(dirname(path));
+    return written;
+  } catch (cause) {
+    await unlink(partial);
+    throw cause;
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * The same bytes, to whoever wants to keep them otherwise than in a file of their own.
+ * @throws as writeBackup; whatever the sink throws
+ */
+export async function streamBackup(options: StreamBackupOptions, sink: BackupSink): Promise<WrittenBackup> {
   const connection = await Connection.open({
     url: options.url,
     name: "event-anchoring backup",
     settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
   });
-  const partial = `${path}.${randomBytes(4).toString("hex")}.partial`;
   try {
     await assertMigrated(connection);
     const nodeId = options.nodeId ?? (await ownNodeId(connection));
-    // It contains API clients and their event ids in clear text.
-    const file = await open(partial, "wx", 0o600);
-    try {
-      const written = await connection.transaction(
-        (session) => writeTo(file, session, { ...options, nodeId }),
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-      );
-      refuseTaken(path);
-      await rename(partial, path);
-      await syncFolder(dirname(path));
-      return written;
-    } catch (cause) {
-      await unlink(partial);
-      throw cause;
-    } finally {
-      await file.close();
-    }
+    return await connection.transaction(
+      (session) => streamFrom(session, { ...options, nodeId }, new HashedSink(sink)),
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    );
   } finally {
     await connection.close();
   }
@@ -153,7 +166,7 @@ async function ownNodeId(connection: Reader): Promise<string | null> {
   return row?.node_id ?? null;
 }
 
-async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOptions): Promise<WrittenBackup> {
+async function streamFrom(session: Reader, options: StreamBackupOptions, out: HashedSink): Promise<WrittenBackup> {
   const { point } = options;
   if (point !== null) await adoptState(session, point.databaseSnapshot);
   const { row, ledger } = await loadLedger(session);
@@ -161,7 +174,6 @@ async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOp
   const state = stateOf(ledger);
   const manifest = manifestOf(state, options);
   if (point !== null) assertSigned(point.stateHead, state, row);
-  const out = new HashedFile(file);
   await out.add(BACKUP_MARK);
   let leaves = 0;
   for await (const records of snapshotRecords(session, row, point?.stateHead ?? null)) {
@@ -203,7 +215,7 @@ function noGenesis(): BackupError {
   return new BackupError("empty_ledger", "the genesis entry is not applied yet: there is nothing to back up");
 }
 
-function manifestOf(state: LedgerState, { nodeId, nowMs, point }: WriteBackupOptions): BackupManifest {
+function manifestOf(state: LedgerState, { nodeId, nowMs, point }: StreamBackupOptions): BackupManifest {
   const newest = state.trustRootChain?.newest;
   if (newest === undefined) throw noGenesis();
   const { clusterName, clusterId, version, epoch } = newest.trustRoot;
