@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import type { Maker } from "./artefact.ts";
 import { ReleaseError } from "./artefact.ts";
 import { filesUnder, namesShown } from "./files.ts";
+import { SIGNATURE_FILE, signSums } from "./signature.ts";
 import { SUMS_FILE, sumsOf } from "./sums.ts";
 
 /** What is to be made, and where it goes. */
@@ -16,6 +17,8 @@ export interface ReleaseOrder {
   readonly folder: string;
   /** Makes everything once more, elsewhere, and refuses what differs. */
   readonly isTwice: boolean;
+  /** The OpenSSH key that signs the sums; null: nothing is signed. */
+  readonly signingKey: string | null;
   /** Told of each maker when it is done. */
   readonly onMade: (name: string, files: readonly string[], milliseconds: number) => void;
 }
@@ -33,10 +36,11 @@ export async function makeRelease(order: ReleaseOrder): Promise<readonly string[
     const files: string[] = [];
     for (const maker of order.makers) files.push(...(await makeOne(maker, order, draft, files)));
     await writeFile(join(draft, SUMS_FILE), await sumsOf(draft, files));
+    if (order.signingKey !== null) await signSums(draft, order.signingKey);
     await chmod(draft, 0o755);
     await rm(order.folder, { recursive: true, force: true });
     await rename(draft, order.folder);
-    return [...files, SUMS_FILE];
+    return [...files, SUMS_FILE, ...(order.signingKey === null ? [] : [SIGNATURE_FILE])];
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -63,7 +67,8 @@ async function makeOne(
     const files = await makeIn(join(work, "once"), maker, order);
     if (order.isTwice) await assertSame(maker, order, join(work, "once"), join(work, "again", "elsewhere"));
     for (const file of files) {
-      if (earlier.includes(file) || file === SUMS_FILE) throw new ReleaseError(`${file} is made by two makers`);
+      if (earlier.includes(file) || file === SUMS_FILE || file === SIGNATURE_FILE)
+        throw new ReleaseError(`${file} is made by two makers`);
       await cp(join(work, "once", file), join(draft, file), { recursive: true });
     }
     order.onMade(maker.name, files, performance.now() - startedAt);

@@ -35,6 +35,7 @@ const order = (...makers: readonly Maker[]): Parameters<typeof makeRelease>[0] =
   sourceDateEpoch: 1_700_000_000,
   folder,
   isTwice: true,
+  signingKey: null,
   onMade: () => undefined,
 });
 
@@ -47,6 +48,21 @@ describe("a release", () => {
     expect(sums.split("\n").map((line) => line.slice(66))).toEqual(["a.txt", "b.txt", "site/a b.txt", ""]);
     const said = execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: folder, encoding: "utf8" });
     expect(said).toBe("a.txt: OK\nb.txt: OK\nsite/a b.txt: OK\n");
+  });
+
+  test("is signed if there is a key, as ssh-keygen checks it by the line of README", async () => {
+    const key = join(place, "key");
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "release", "-f", key]);
+    await makeRelease({ ...order(makerOf("a", { "a.txt": "a" })), signingKey: key });
+    writeFileSync(join(folder, "release-signers"), `release@event-anchoring ${readFileSync(`${key}.pub`, "utf8")}`);
+    const readme = readFileSync(join(CHECKOUT, "README.md"), "utf8");
+    const line = /^ssh-keygen -Y verify [^]*?sha256sum .*$/m.exec(readme)?.[0] ?? "";
+    const check = (): string => execFileSync("bash", ["-euc", line], { cwd: folder, encoding: "utf8", stdio: "pipe" });
+    expect(check()).toMatch(/^Good "event-anchoring-release" signature for release@event-anchoring.*\na\.txt: OK\n$/s);
+    writeFileSync(join(folder, "SHA256SUMS"), `${"0".repeat(64)}  a.txt\n`);
+    expect(check).toThrow("incorrect signature");
+    for (const file of [key, `${key}.pub`]) rmSync(file);
+    await expect(makeRelease({ ...order(makerOf("a", { "a.txt": "a" })), signingKey: key })).rejects.toThrow(key);
   });
 
   test("is refused if a maker makes other bytes the second time, and leaves what was there", async () => {

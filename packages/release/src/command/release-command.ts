@@ -16,6 +16,7 @@ Makes everything that is released into release/, with its SHA-256 sums. Nothing 
                 ${MAKERS.map(({ name }) => name).join(", ")}
   --out FOLDER  instead of release/
   --twice       makes everything twice, and fails if the bytes differ
+  --sign KEY    signs the sums with this OpenSSH key, into SHA256SUMS.sig
   --help, --version
 
 Without --only, every tool that a maker needs must be on this machine. SOURCE_DATE_EPOCH is the time of the files in
@@ -31,6 +32,7 @@ interface ReleaseOptions {
   readonly only: readonly string[];
   readonly folder: string;
   readonly isTwice: boolean;
+  readonly signingKey: string | null;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function releaseCommand(args: readonly string[], stdout: Output, st
       sourceDateEpoch: await sourceDateEpoch(),
       folder: options.folder,
       isTwice: options.isTwice,
+      signingKey: options.signingKey,
       onMade: (name, made, milliseconds) =>
         stdout.write(`${name}: ${namesShown(made)} (${(milliseconds / 1000).toFixed(1)} s)\n`),
     });
@@ -73,11 +76,16 @@ class UsageError extends Error {}
 
 /** @returns a text to be printed instead, if one is asked for */
 function parseOptions(args: readonly string[]): ReleaseOptions | string {
-  const { help, version, dry, only, out, twice } = valuesOf(args);
+  const { help, version, dry, only, out, twice, sign } = valuesOf(args);
   if (help === true) return HELP;
   if (version === true) return `${checkoutVersion()}\n`;
   if (dry !== true) throw new UsageError("--dry is needed: this command makes a release and publishes nothing");
-  return { only: only ?? [], folder: resolve(out ?? join(CHECKOUT, "release")), isTwice: twice === true };
+  return {
+    only: only ?? [],
+    folder: resolve(out ?? join(CHECKOUT, "release")),
+    isTwice: twice === true,
+    signingKey: sign ?? null,
+  };
 }
 
 function valuesOf(args: readonly string[]) {
@@ -89,6 +97,7 @@ function valuesOf(args: readonly string[]) {
         only: { type: "string", multiple: true },
         out: { type: "string" },
         twice: { type: "boolean" },
+        sign: { type: "string" },
         help: { type: "boolean", short: "h" },
         version: { type: "boolean" },
       },
