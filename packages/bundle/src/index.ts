@@ -1,4 +1,4 @@
-/** Evidence bundles, scope documents and envelopes: their formats, and their verification offline. */
+/** Evidence bundles, scope documents, envelopes and files of names: their formats, and their verification offline. */
 export { BUNDLE_FORMAT, BUNDLE_LIMITS, bundleToJson, formatBundle } from "./format/bundle.ts";
 export type { Bundle } from "./format/bundle.ts";
 export { BundleError } from "./format/bundle-error.ts";
@@ -24,6 +24,9 @@ export { addScopes } from "./format/add-scopes.ts";
 export { parseScope, parseStatements } from "./scope/parse-scope.ts";
 export { SCOPE_LIMITS } from "./scope/statement.ts";
 export type { ScopeValue } from "./scope/statement.ts";
+export { NamesError } from "./names/names-error.ts";
+export { NAMES_LIMITS, looksLikeNames, parseNames } from "./names/parse-names.ts";
+export type { NameFile } from "./names/parse-names.ts";
 export { EnvelopeError } from "./envelope/envelope-error.ts";
 export { ENVELOPE_FORMAT, ENVELOPE_LIMITS } from "./envelope/envelope.ts";
 export type { Envelope, EnvelopeAttachment } from "./envelope/envelope.ts";

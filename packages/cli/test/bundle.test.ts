@@ -267,6 +267,27 @@ describe("anchorctl bundle", () => {
     expect(stdout).toContain("Nothing was written: a disclosure is not of a grant on the way.");
   });
 
+  test("is shown with the names of its subject and grants, and what statements mean; the verdict is the same", async () => {
+    const [file, names] = [join(home, "disclosed.scope.json"), join(home, "names.txt")];
+    writeFileSync(file, JSON.stringify(DISCLOSURE));
+    await bundle("--scope", file);
+    const plain = await verify();
+    const [, grant = ""] = /of grant ([0-9a-f]{12})…/u.exec(plain.stdout) ?? [];
+    const granted = (
+      JSON.parse((await verify("--json")).stdout) as { scopes: readonly { grants: readonly string[] }[] }
+    ).scopes[0]?.grants[0];
+    expect(granted?.startsWith(grant)).toBe(true);
+    const named = [`${LEDGER.subject} the refund`, `${granted ?? ""} of Marie`, "scope max_amount most of one refund"];
+    writeFileSync(names, `${["# names", ...named].join("\n")}\n`);
+    const { exitCode, stdout } = await verify("--names", names);
+    expect(exitCode).toBe(plain.exitCode);
+    expect(stdout.split("\n")[0]).toBe(`${out()}  ${LEDGER.subject}  the refund`);
+    expect(stdout).toContain(`of grant of Marie ${grant}…: `);
+    expect(stdout).toMatch(/max_amount: \d+ \(most of one refund\)\n/u);
+    const without = stdout.replace("  the refund", "").replace("of Marie ", "").replace(" (most of one refund)", "");
+    expect(without).toBe(plain.stdout);
+  });
+
   test("is not made for witnesses by a trust root that lists none", async () => {
     const { exitCode, stderr } = await bundle("--witnessed");
     expect([exitCode, existsSync(out())]).toEqual([1, false]);

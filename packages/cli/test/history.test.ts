@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -68,13 +69,29 @@ describe("anchorctl history", () => {
     expect([exitCode, stderr]).toEqual([0, ""]);
     const by = String(CLAIMS.items[0]?.ended?.["ended_by"]).slice(0, 12);
     const lines = stdout.split("\n");
-    expect(lines[0]).toMatch(/^SEQUENCE {2}ACCEPTED +TYPE {2}STATE +CLAIM +ENDED$/u);
+    expect(lines[0]).toMatch(/^SEQUENCE {2}ACCEPTED +TYPE +STATE +CLAIM +ENDED$/u);
     expect(lines[1]).toBe(
-      `4         ${String(claim["accepted_at"])}  0x10  revoked  ${String(claim["anchor_id"])}  ` +
+      `4         ${String(claim["accepted_at"])}  0x10 organisation  revoked  ${String(claim["anchor_id"])}  ` +
         `claim_revoked, by ${by}…, sequence 8`,
     );
     expect(lines[2]).toMatch(/^ {2}- as of +2026-01-01T00:00:01\.000Z, sequence 9: 1 claim$/u);
     expect(asked).toEqual([`/v1/claim-anchors?entity_fingerprint=${ENTITY}&attribute_type=16&history=true&limit=100`]);
+  });
+
+  test("claims with the names that a file has for them, and the value of a type that is given by its name", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "anchorctl-history-"));
+    const file = join(folder, "names.txt");
+    const [id, by] = [String(claim["anchor_id"]), String(CLAIMS.items[0]?.ended?.["ended_by"])];
+    writeFileSync(file, `# names\nattribute 16 register of Berlin\n${id} the mill\n${by} the court\n`);
+    pages = [good(CLAIMS)];
+    const type = ["--attribute-type", "organisation"];
+    const { stdout } = await run("claims", "--entity", ENTITY, ...type, "--names", file);
+    rmSync(folder, { recursive: true });
+    expect(stdout.split("\n")[1]).toBe(
+      `4         ${String(claim["accepted_at"])}  0x10 register of Berlin  revoked  ${id} the mill  ` +
+        `claim_revoked, by the court ${by.slice(0, 12)}…, sequence 8`,
+    );
+    expect(asked[0]).toContain("&attribute_type=16&");
   });
 
   test("grants, whichever party is named; what time or another record ended is said so", async () => {

@@ -253,9 +253,13 @@ describe("the file of entities", () => {
 
   test("has fingerprints, and names behind them", () => {
     expect([...read(`# names\n\n${ALICE}  Alice of the mill\r\n${BOB.toUpperCase()}\n`)]).toEqual([ALICE, BOB]);
+    expect([...read(`# names\nattribute 1 role\n${ALICE} Alice\nscope max_amount most\n`)]).toEqual([ALICE]);
   });
 
-  test.each([`${ALICE}b`, "alice", `${ALICE}\n${BOB.slice(1)} Bob`, "", "# nobody"])("is not: %j", (text) => {
-    expect(() => read(text)).toThrow(/does not begin with an entity fingerprint|names no entity/u);
-  });
+  test.each([`${ALICE}b`, "alice", `attribute 1 role\n${ALICE}`, `${ALICE}\n${BOB.slice(1)} Bob`, "", "# nobody"])(
+    "is not: %j",
+    (text) => {
+      expect(() => read(text)).toThrow(/does not begin with an entity fingerprint|names no entity/u);
+    },
+  );
 });

@@ -219,7 +219,7 @@ describe("claim, grant, revoke", () => {
     ],
     [
       "an attribute type that is none",
-      ["claim", "--entity", HASH, "--attribute-type", "role", "--attribute-hash", HASH],
+      ["claim", "--entity", HASH, "--attribute-type", "rank", "--attribute-hash", HASH],
       "invalid_input",
     ],
     [

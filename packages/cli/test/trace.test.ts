@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
@@ -114,6 +116,43 @@ describe("anchorctl trace", () => {
     ]);
     expect(stdout).toContain("hops: 19 granted, 1 used, 18 left");
     expect(stdout).toContain(`- as of          ${AT}, sequence 300`);
+  });
+
+  test("shows names beside hashes: a claim's own before its entity's, and before its key's", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "anchorctl-trace-"));
+    const file = join(folder, "names.txt");
+    const called = [`c1${"0".repeat(62)} deployer`, `${idOf("7")} billing agent`, `${idOf("8")} a key`];
+    const others = [`${idOf("9")} witness of all`, `${idOf("5")} refunds`, `${EVENT} the refund`];
+    writeFileSync(file, ["# names", ...called, ...others, "attribute 1 a role", ""].join("\n"));
+    const parties = { entity_fingerprint: idOf("7"), subject_public_key: idOf("8") };
+    const [last, first] = [hop(2), hop(1)];
+    answer = {
+      status: 200,
+      body: trace({
+        delegation: [
+          { ...last, grantee_claim: { ...(last["grantee_claim"] as Json), ...parties } },
+          { ...first, grantor_claim: { ...(first["grantor_claim"] as Json), subject_public_key: idOf("8") } },
+        ],
+      }),
+    };
+    const { exitCode, stdout, stderr } = await traced("--names", file);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\n").slice(0, 6)).toEqual([
+      "  ✓ a key c00000000000…  active",
+      "  └─ ✓ grant f10000000000…  active, 19 further hops, witness witness of all 999999999999…",
+      "     └─ ✓ deployer c10000000000…  active",
+      "        └─ ✓ grant f20000000000…  active, 18 further hops, witnessed by the grantee",
+      "           └─ ✓ billing agent c20000000000…  active",
+      `              └─ ✓ the refund eeeeeeeeeeee…  ${AT}, sequence 200, signed by the actor`,
+    ]);
+    expect(stdout).toContain("scope refunds 555555555555…");
+    writeFileSync(file, `# names\n${EVENT}\n`);
+    const refused = await traced("--names", file, "--json");
+    expect([refused.exitCode, JSON.parse(refused.stdout)]).toEqual([
+      2,
+      { failure: "names_malformed", detail: expect.stringContaining("names.txt: line 2: ") },
+    ]);
+    rmSync(folder, { recursive: true });
   });
 
   test("asks for a position and for trusted roots", async () => {

@@ -82,7 +82,10 @@ async function bundle() {
         output: { format: "iife" },
         external: NODE,
         // The packages beside this one do nothing by being loaded: what is not used of them is left out.
-        treeshake: { moduleSideEffects: (id) => !NODE.test(id) && !OTHER_PACKAGE.test(id) },
+        treeshake: {
+          propertyReadSideEffects: false,
+          moduleSideEffects: (id) => !NODE.test(id) && !OTHER_PACKAGE.test(id),
+        },
       },
     },
   });

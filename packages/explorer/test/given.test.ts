@@ -44,6 +44,7 @@ describe("what was given", () => {
     ["trust-root-2.txt", "nothing", "trust_root"],
     ["x", checkpoint, "checkpoint"],
     ["x", `# names\n${"ab".repeat(32)} billing agent\n`, "names"],
+    ["x", "# names\nattribute 1 role\nscope max_amount most of one refund\n", "names"],
     ["x", "# names\nnobody\n", "broken"],
     ["SHA256SUMS", `${"ab".repeat(32)}  letter.txt\n`, "file"],
     ["root-thk.txt", `${"AB".repeat(32)}\n`, "root_thk"],
@@ -54,6 +55,16 @@ describe("what was given", () => {
     ["x.json", JSON.stringify({ receipt: receipts.good[0]?.receipt }), "receipt"],
   ])("%s is recognised: %#", (name, text, kind) => {
     expect(given(name, text).kind).toBe(kind);
+  });
+
+  test("of a file of names the page has the names of hashes", () => {
+    const { good } = JSON.parse(readFileSync(new URL("../../../test/vectors/names.json", import.meta.url), "utf8")) as {
+      readonly good: readonly { readonly text: string; readonly hashes: Readonly<Record<string, string>> }[];
+    };
+    expect(good.length).toBeGreaterThan(5);
+    for (const { text, hashes } of good) {
+      expect(given("x", `${text}\n`)).toMatchObject({ kind: "names", names: new Map(Object.entries(hashes)) });
+    }
   });
 
   test("anything is the event itself if the reader says so", () => {

@@ -195,3 +195,4 @@ export { RECEIPT_STEPS, checkpointKeys, verifyReceipt } from "./receipt.ts";
 export type { ReceiptExpectation, ReceiptStep, ReceiptStepCode, ReceiptVerification } from "./receipt.ts";
 export { witnessingOf, witnessingText, withoutWitnesses } from "./witnessing.ts";
 export type { Witnessing } from "./witnessing.ts";
+export { ATTRIBUTE_TYPES, attributeTypeName, attributeTypeOf } from "./attribute-types.ts";

@@ -79,6 +79,7 @@ export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
 export { addScopes, inspectBundle, verifyBundle } from "./verify-bundle.ts";
 export type { BundleCheck } from "./verify-bundle.ts";
 export { Scope } from "./scope.ts";
+export { attributeTypeOf, parseNames } from "./names.ts";
 export { checkNotOlder, extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
 export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";
 export { checkCanaries, sha256, verifySignature } from "./crypto.ts";
@@ -101,9 +102,11 @@ export type {
   BundleCheckCode,
   BundleOutcome,
   BundleVerification,
+  NameFile,
   ProvedScope,
   ScopeValue,
 } from "@event-anchoring/bundle";
+export { ATTRIBUTE_TYPES } from "@event-anchoring/protocol";
 export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain, Witnessing } from "@event-anchoring/protocol";
 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";

@@ -6,6 +6,7 @@ import { notPinnedText } from "./judged-by.ts";
 import type { Mark, ShownStep } from "./mark.ts";
 import { isoMs } from "./times.ts";
 import { scopeSteps } from "./scope-words.ts";
+import type { StepNames } from "./scope-words.ts";
 import { shownVerdict } from "./trace-words.ts";
 
 const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
@@ -27,7 +28,11 @@ function shownWith({ pin }: Pick<JudgedBy, "pin">): (mark: Mark) => Mark {
 }
 
 /** Every check with its result; if the bundle is not invalid, the verdicts on the act, and what grants allow. */
-export function bundleSteps(verification: BundleVerification, judgedBy: Pick<JudgedBy, "pin">): ShownStep[] {
+export function bundleSteps(
+  verification: BundleVerification,
+  judgedBy: Pick<JudgedBy, "pin">,
+  names?: StepNames,
+): ShownStep[] {
   const shown = shownWith(judgedBy);
   const checks = verification.checks.map(({ code, result, detail }) => {
     // It passes also where the reader demands no witnesses.
@@ -35,7 +40,7 @@ export function bundleSteps(verification: BundleVerification, judgedBy: Pick<Jud
     return { mark: isUnmet ? ("skip" as const) : shown(MARKS[result]), label: code.replace("_", " "), detail };
   });
   if (verification.outcome === "invalid") return checks;
-  return [...checks, ...actSteps(verification, judgedBy), ...scopeSteps(verification.scopes, shown("pass"))];
+  return [...checks, ...actSteps(verification, judgedBy), ...scopeSteps(verification.scopes, shown("pass"), names)];
 }
 
 /** Whether a claim or a grant is in force, and why not. */

@@ -2,7 +2,18 @@
 import type { ProvedScope, ScopeValue } from "@event-anchoring/bundle";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Mark, ShownStep } from "./mark.ts";
-import { short } from "./trace-words.ts";
+import { NO_NAMES, named } from "./trace-words.ts";
+import type { Names } from "./trace-words.ts";
+
+/** What the reader of a verification calls things. */
+export interface StepNames {
+  /** By hex digits. */
+  readonly hashes: Names;
+  /** Meanings of scope statements, by their names. */
+  readonly statements: Names;
+}
+
+const NOTHING_NAMED: StepNames = { hashes: NO_NAMES, statements: NO_NAMES };
 
 /** Controls, and what changes how other characters are shown or cannot be seen. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu;
@@ -32,15 +43,25 @@ export function disclosedText(disclosed: number, withheld: number): string {
   return `${counted(disclosed)} disclosed, ${withheld === 0 ? "none" : withheld} withheld`;
 }
 
-/** The statements of each scope that was disclosed, a line each. */
-export function scopeSteps(scopes: readonly ProvedScope[], mark: Mark): ShownStep[] {
+/**
+ * The statements of each scope that was disclosed, a line each.
+ * @param names of grants, and what statements mean
+ */
+export function scopeSteps(
+  scopes: readonly ProvedScope[],
+  mark: Mark,
+  { hashes, statements: meanings } = NOTHING_NAMED,
+): ShownStep[] {
   return scopes.flatMap(({ grants, statements, withheld }) => {
-    const named = grants.map((grant) => short(bytesToHex(grant))).join(", ");
-    const whose = `${grants.length === 1 ? "grant" : "grants"} ${named}`;
+    const known = grants.map((grant) => named(bytesToHex(grant), hashes)).join(", ");
+    const whose = `${grants.length === 1 ? "grant" : "grants"} ${known}`;
     const detail = `of ${whose}: ${disclosedText(statements.length, withheld)}`;
     return [
       { mark, label: "scope", detail },
-      ...statements.map((statement): ShownStep => ({ mark, label: "", detail: statementText(statement) })),
+      ...statements.map((statement): ShownStep => {
+        const meaning = meanings.has(statement.name) ? ` (${meanings.get(statement.name)})` : "";
+        return { mark, label: "", detail: statementText(statement) + meaning };
+      }),
     ];
   });
 }

@@ -5,7 +5,7 @@ import { isoMs } from "./times.ts";
 /** Names for hashes, where somebody knows them: by their hex digits. */
 export type Names = ReadonlyMap<string, string>;
 
-const NO_NAMES: Names = new Map();
+export const NO_NAMES: Names = new Map();
 const SHORT_DIGITS = 12;
 
 /** The first digits of a hash: enough to recognise it, too few to copy it by mistake. */
@@ -103,7 +103,7 @@ export interface BoundaryInWords {
 }
 
 /** `scope 5f161c914988…, at any time, hops: 2 granted, 1 used, 1 left` */
-export function boundaryText({ scopeHash, depth, window }: BoundaryInWords): string {
+export function boundaryText({ scopeHash, depth, window }: BoundaryInWords, names: Names = NO_NAMES): string {
   const hops = `${depth.granted} granted, ${depth.used} used, ${depth.left} left`;
-  return `scope ${short(scopeHash)}, ${windowText(window)}, hops: ${hops}`;
+  return `scope ${named(scopeHash, names)}, ${windowText(window)}, hops: ${hops}`;
 }

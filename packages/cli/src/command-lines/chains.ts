@@ -3,13 +3,15 @@ import type { Command } from "commander";
 import { demoCommand } from "../commands/demo.ts";
 import type { ProofOptions } from "../commands/trace-proof.ts";
 import { traceCommand } from "../commands/trace.ts";
+import { NAMES, namesOf } from "../files/names-file.ts";
+import type { NamesFlags } from "../files/names-file.ts";
 import { assertWritable } from "../files/read-input.ts";
 import type { Target } from "../files/target.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { HELP, repeatable, targetOf, timeoutMsOf, trustOf, withTarget, withTimeout, withTrustRoot } from "./context.ts";
 import type { CommandContext, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
-interface TraceFlags extends TargetFlags, TrustFlags, TimeoutFlags {
+interface TraceFlags extends TargetFlags, TrustFlags, TimeoutFlags, NamesFlags {
   readonly asOf?: string;
   readonly proof?: string;
   readonly trustedRoot: readonly string[];
@@ -24,6 +26,7 @@ export function addTrace(program: Command, context: CommandContext): void {
     .description("show who acted, who delegated, and whether it was authorised")
     .option("--as-of <position>", "a sequence or an RFC 3339 time; what counts as now (default: the newest)")
     .addOption(repeatable("--trusted-root <anchor_id>", "claim that a root grant may be by; may be repeated"))
+    .option(...NAMES)
     .option("--proof <file>", "have the verdicts proved: verify the proof, and write it here (-: standard output)")
     .option("--json", "print the service's answer as it is")
     .addHelpText("after", HELP);
@@ -35,6 +38,7 @@ export function addTrace(program: Command, context: CommandContext): void {
       trustedRoots: flags.trustedRoot,
       timeoutMs: timeoutMsOf(flags, context),
       isJson: flags.json === true,
+      names: namesOf(flags).hashes,
       proof: proofOf(flags, target, context),
     };
     done(await traceCommand(options, target, printer));

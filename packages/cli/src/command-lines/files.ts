@@ -5,10 +5,13 @@ import { anchorCommand } from "../commands/anchor.ts";
 import { anchorFilesCommand } from "../commands/anchor-files.ts";
 import { statusCommand } from "../commands/status.ts";
 import { assertAnchorId } from "../commands/trace.ts";
-import { looksLikeBundle, verifyBundleCommand } from "../commands/verify-bundle.ts";
+import { verifyBundleCommand } from "../commands/verify-bundle.ts";
 import { verifyCommand } from "../commands/verify.ts";
 import { areManyMeant, verifyFilesCommand } from "../commands/verify-files.ts";
 import { actOf } from "../drafts/event-act.ts";
+import { looksLikeBundle } from "../files/bundle-file.ts";
+import { NAMES, namesOf } from "../files/names-file.ts";
+import type { NamesFlags } from "../files/names-file.ts";
 import { expandPatterns, isPattern } from "../files/file-patterns.ts";
 import { readSigner } from "../files/key-files.ts";
 import { Progress } from "../terminal/progress.ts";
@@ -43,7 +46,7 @@ interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags, ReferenceFl
   readonly witnessed?: true;
 }
 
-interface VerifyFlags extends CommonFlags, TrustFlags {
+interface VerifyFlags extends CommonFlags, TrustFlags, NamesFlags {
   readonly cluster?: string;
   readonly proof?: string;
   readonly bundle?: string;
@@ -137,6 +140,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--bundle <file>", "a bundle instead; with <file>, its subject must be the event of that file")
     .option("--anchor-id <id>", "the anchor that the bundle must be about")
     .addOption(repeatable("--scope <file>", "a disclosure of what a grant in the bundle allows; may be repeated"))
+    .option(...NAMES)
     .option("--require-current", "fail if only an older trust root is satisfied")
     .option("--witnessed", "fail unless as many witnesses have signed as the trust root asks for")
     .option("--json", "print one JSON object")
@@ -161,7 +165,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     if (bundle !== undefined) {
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
-      const options = { ...common, bundle, ...about, ...demand, scopes: flags.scope };
+      const options = { ...common, bundle, ...about, ...demand, scopes: flags.scope, names: namesOf(flags) };
       done(await verifyBundleCommand(options, printer, progress));
       return;
     }
@@ -172,14 +176,16 @@ export function addVerify(program: Command, context: CommandContext): void {
         "--scope is for bundles: a receipt shows no grant of an act",
       );
     if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");
-    done(await verifyCommand({ ...common, ...demand, file, proof: flags.proof ?? null }, printer, progress));
+    const options = { ...common, ...demand, file, proof: flags.proof ?? null, names: namesOf(flags) };
+    done(await verifyCommand(options, printer, progress));
   });
 }
 
 /** Options about one receipt or bundle. */
-function assertNoneOfOne({ proof, bundle, anchorId, scope }: VerifyFlags): void {
-  if (proof === undefined && bundle === undefined && anchorId === undefined && scope.length === 0) return;
-  const message = "--proof, --bundle, --anchor-id and --scope are for a single file";
+function assertNoneOfOne({ proof, bundle, anchorId, scope, names }: VerifyFlags): void {
+  const isNone = [proof, bundle, anchorId, names].every((flag) => flag === undefined);
+  if (isNone && scope.length === 0) return;
+  const message = "--proof, --bundle, --anchor-id, --scope and --names are for a single file";
   throw new CliError(EXIT.usage, "single_file_only", message);
 }
 

@@ -2,14 +2,17 @@
 import type { Command } from "commander";
 import { historyCommand } from "../commands/history.ts";
 import type { HistoryOptions } from "../commands/history.ts";
+import { NAMES, namesOf } from "../files/names-file.ts";
+import type { NamesFlags } from "../files/names-file.ts";
 import { apiKeyOf } from "../files/target.ts";
 import { Service } from "../service/service.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { HELP, targetOf, timeoutMsOf, withTarget, withTimeout } from "./context.ts";
 import type { CommandContext, TargetFlags, TimeoutFlags } from "./context.ts";
+import { ATTRIBUTE_TYPE, attributeTypeIn } from "./record-flags.ts";
 
-interface HistoryFlags extends TargetFlags, TimeoutFlags {
+interface HistoryFlags extends TargetFlags, TimeoutFlags, NamesFlags {
   readonly limit: string;
   readonly cursor?: string;
 }
@@ -20,14 +23,15 @@ function withPages(command: Command): Command {
   return withTimeout(withTarget(command))
     .option("--limit <count>", "how many to show at most", LIMIT_DEFAULT)
     .option("--cursor <cursor>", "continue where an earlier answer ended, with the same filter")
+    .option(...NAMES)
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
 }
 
-function optionsOf({ limit, cursor, json }: HistoryFlags): HistoryOptions {
+function optionsOf({ limit, cursor, json, ...flags }: HistoryFlags): HistoryOptions {
   if (!/^[1-9][0-9]{0,5}$/u.test(limit))
     throw new CliError(EXIT.usage, "limit_invalid", "--limit takes a number from 1 to 999999");
-  return { cursor: cursor ?? null, limit: Number(limit), isJson: json === true };
+  return { cursor: cursor ?? null, limit: Number(limit), isJson: json === true, names: namesOf(flags) };
 }
 
 function sourcesOf(flags: HistoryFlags, context: CommandContext): { service: Service; printer: Printer } {
@@ -47,10 +51,10 @@ export function addHistory(program: Command, context: CommandContext): void {
     .command("claims")
     .description("all claims of an entity, or of one attribute type of it")
     .requiredOption("--entity <hash>", "entity_fingerprint: whom the claims are about")
-    .option("--attribute-type <number>", "attribute_type: a number, or 0x and hex digits (default: every type)");
+    .option("--attribute-type <type>", `${ATTRIBUTE_TYPE} (default: every type)`);
   withPages(claims).action(async (flags: ClaimsFlags) => {
     const { entity: entityFingerprint, attributeType: type } = flags;
-    const attributeType = type !== undefined && /^[0-9]{1,16}$/u.test(type) ? Number(type) : type;
+    const attributeType = type === undefined ? undefined : attributeTypeIn(type);
     const done = await historyCommand(
       { one: "claim", own: "TYPE" },
       (client, page) => client.listClaimAnchors({ entityFingerprint, attributeType }, page),

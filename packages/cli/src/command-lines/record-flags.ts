@@ -1,5 +1,6 @@
 /** What claims, grants, events and revocations are made of, as options: the same for `claim` and `prepare claim`. */
-import { bytesToHex } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { attributeTypeOf, bytesToHex } from "@event-anchoring/protocol";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { RevocationFields } from "../commands/operator-acts.ts";
@@ -48,7 +49,7 @@ const ISSUED_AT = "when it is issued, an RFC 3339 time (default: now)";
 export function withClaimFields(command: Command): Command {
   return command
     .requiredOption("--entity <hash>", "entity_fingerprint: whom the claim is about")
-    .requiredOption("--attribute-type <number>", "attribute_type: a number, or 0x and hex digits")
+    .requiredOption("--attribute-type <type>", ATTRIBUTE_TYPE)
     .option("--attribute-hash <hash>", "attribute_hash")
     .option("--attribute-file <file>", "instead: the file whose SHA-256 it is")
     .option("--expires <when>", "never, a duration such as 365d, or an RFC 3339 time", "never")
@@ -109,6 +110,14 @@ function scopeHashOf({ scopeHash, scope }: GrantFlags): string {
   return scopeHash ?? bytesToHex(readScope(scope ?? "").scopeHash);
 }
 
+/** How a type is given. */
+export const ATTRIBUTE_TYPE = "attribute_type: a number, 0x and hex digits, or a name such as role";
+
+/** A number, or the value of a name; what is neither is left to be refused by name. docs/names.md */
+export function attributeTypeIn(text: string): number | string {
+  return attributeTypeOf(text, nodeCrypto.sha256) ?? numberOf(text);
+}
+
 /** Digits become a number; what is neither is left to be refused by name. */
 const numberOf = (text: string): number | string => (/^\d{1,16}$/u.test(text) ? Number(text) : text);
 
@@ -116,7 +125,7 @@ export async function claimFields(flags: ClaimFlags, origin: string): Promise<Re
   return {
     origin_fingerprint: origin,
     entity_fingerprint: flags.entity,
-    attribute_type: numberOf(flags.attributeType),
+    attribute_type: attributeTypeIn(flags.attributeType),
     attribute_hash: await hashOrFile("attribute", flags.attributeHash, flags.attributeFile),
     issued_at: nowOr(flags.issuedAt),
     expires_at: parseExpiry("--expires", flags.expires, Date.now()),

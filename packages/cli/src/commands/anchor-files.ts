@@ -17,6 +17,7 @@ import type { Act } from "../drafts/event-act.ts";
 import { originToWrite } from "../service/origin.ts";
 import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { receiptPathOf } from "../files/receipt-file.ts";
 import { hashFile, writeWhole } from "../files/read-input.ts";
 import { BATCH_TRY_TIMEOUT_MS, Service } from "../service/service.ts";
 import { WitnessDemand, awaitWitnesses, isUnwitnessed, witnessedWithin } from "../drafts/await-witnesses.ts";
@@ -217,7 +218,7 @@ async function lineOf(
     return { held, verification };
   };
   const judged = await awaitWitnesses({ stated, checked: judge(stated) }, demand, service, judge);
-  const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
+  const receipt = receiptPathOf(resolve(options.workingDir, file));
   writeWhole(receipt, formatProof(judged.stated.receipt));
   if (isUnwitnessed(judged, demand)) {
     totals.unavailable += 1;

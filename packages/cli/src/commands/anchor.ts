@@ -13,6 +13,7 @@ import { printSteps } from "../reports/describe-receipt.ts";
 import { originToWrite } from "../service/origin.ts";
 import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
+import { receiptPathOf } from "../files/receipt-file.ts";
 import { assertWritable, hashFile, writeWhole } from "../files/read-input.ts";
 import { Service } from "../service/service.ts";
 import type { Answer } from "../service/service.ts";
@@ -58,7 +59,7 @@ export async function anchorCommand(
 ): Promise<ExitCode> {
   const apiKey = apiKeyOf(target);
   const eventHash = await hashFile(options.file, progress);
-  const out = options.out ?? `${options.file}.tlog-proof`;
+  const out = options.out ?? receiptPathOf(options.file);
   assertWritable(out);
   const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
   const { apiUrls, onWait } = target;
@@ -127,7 +128,7 @@ function print(printer: Printer, result: Result): void {
     const names = cosignersOf(checked.verification).map(({ name }) => name.slice(name.lastIndexOf("/") + 1));
     printer.line(`Certified by ${names.join(", ")} at ${isoSeconds(certifiedAt)}.`);
   }
-  const proof = result.out === `${result.file}.tlog-proof` ? [] : ["--proof", result.out];
+  const proof = result.out === receiptPathOf(result.file) ? [] : ["--proof", result.out];
   const trustRoot = checked === null ? ["--trust-root", "<file>", "--root-thk", "<RootTHK>"] : [];
   const verify = printer.next("verify", result.file, ...proof, ...trustRoot);
   printer.verdict("pass", `Receipt written to ${result.out}; check it offline: ${verify}`);

@@ -1,6 +1,8 @@
 import { wireName } from "@event-anchoring/sdk";
 import type { Client, ClaimAnchor, GrantAnchor, HistoryItem, PageInput, RecordHistory } from "@event-anchoring/sdk";
-import { short } from "@event-anchoring/verdicts";
+import { named } from "@event-anchoring/verdicts";
+import type { NameFile } from "@event-anchoring/bundle";
+import { attributeTypeText } from "../files/names-file.ts";
 import type { Service } from "../service/service.ts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
@@ -14,6 +16,7 @@ export interface HistoryOptions {
   /** Records at most. */
   readonly limit: number;
   readonly isJson: boolean;
+  readonly names: NameFile;
 }
 
 export type HistoryRecord = ClaimAnchor | GrantAnchor;
@@ -44,17 +47,23 @@ function inWireNames(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [wireName(name), inWireNames(member)]));
 }
 
-function endText({ anchor, ended }: HistoryItem<HistoryRecord>): string {
+/** In full, so that it can be copied. */
+function idText(anchorId: string, { hashes }: NameFile): string {
+  const name = hashes.get(anchorId);
+  return name === undefined ? anchorId : `${anchorId} ${name}`;
+}
+
+function endText({ anchor, ended }: HistoryItem<HistoryRecord>, { hashes }: NameFile): string {
   if (ended === null) return "";
   const { code, anchorId, sequence, endedBy } = ended;
-  const of = anchorId === anchor.anchorId ? "" : ` of ${short(anchorId)}`;
-  const by = sequence === null || endedBy === null ? "" : `, by ${short(endedBy)}, sequence ${sequence}`;
+  const of = anchorId === anchor.anchorId ? "" : ` of ${named(anchorId, hashes)}`;
+  const by = sequence === null || endedBy === null ? "" : `, by ${named(endedBy, hashes)}, sequence ${sequence}`;
   return `${code}${of}${by}`;
 }
 
 /** A claim has a type; a grant a number of further hops. */
-function ownText(anchor: HistoryRecord): string {
-  return anchor.kind === "claim" ? `0x${anchor.attributeType.toString(16)}` : String(anchor.delegationDepth);
+function ownText(anchor: HistoryRecord, names: NameFile): string {
+  return anchor.kind === "claim" ? attributeTypeText(anchor.attributeType, names) : String(anchor.delegationDepth);
 }
 
 /** `anchorctl history`: all claims or grants that there have been, each with its state and what ended it. */
@@ -72,7 +81,14 @@ export async function historyCommand<Kind extends HistoryRecord>(
   }
   const rows = items.map((item) => {
     const { sequence, acceptedAt, state, anchorId } = item.anchor;
-    return [String(sequence), acceptedAt, ownText(item.anchor), state, anchorId, endText(item)];
+    return [
+      String(sequence),
+      acceptedAt,
+      ownText(item.anchor, options.names),
+      state,
+      idText(anchorId, options.names),
+      endText(item, options.names),
+    ];
   });
   const heads = ["SEQUENCE", "ACCEPTED", what.own, "STATE", what.one.toUpperCase(), "ENDED"];
   if (rows.length > 0) for (const line of alignColumns([heads, ...rows])) printer.line(line);

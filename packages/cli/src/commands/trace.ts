@@ -2,6 +2,7 @@ import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { printFindings, printTree } from "../reports/describe-trace.ts";
 import type { Printer } from "../terminal/printer.ts";
+import type { Names } from "@event-anchoring/verdicts";
 import { Service } from "../service/service.ts";
 import { apiKeyOf } from "../files/target.ts";
 import type { Target } from "../files/target.ts";
@@ -19,6 +20,8 @@ export interface TraceOptions {
   readonly trustedRoots: readonly string[];
   readonly timeoutMs: number;
   readonly isJson: boolean;
+  /** By hex digits. */
+  readonly names: Names;
   /** Null: the service's word is enough. */
   readonly proof: ProofOptions | null;
 }
@@ -50,9 +53,9 @@ export async function traceCommand(options: TraceOptions, target: Target, printe
   if (options.isJson) {
     printer.json(answer.body);
   } else if (proof === null || proof.out !== null) {
-    printTree(printer, trace);
+    printTree(printer, trace, options.names);
     printer.line();
-    printFindings(printer, trace);
+    printFindings(printer, trace, options.names);
     const sequence = trace.asOf.sequence === null ? "" : `, sequence ${trace.asOf.sequence}`;
     printer.check("skip", "as of", `${trace.asOf.time}${sequence}`);
     if (proof !== null) printer.check("pass", "proof", `of all this, verified, and written to ${proof.out ?? ""}`);

@@ -1,28 +1,23 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import {
-  BUNDLE_FORMAT,
-  BUNDLE_LIMITS,
-  BundleError,
-  addScopes,
-  parseBundle,
-  verifyBundle,
-} from "@event-anchoring/bundle";
-import type { Bundle, BundleVerification } from "@event-anchoring/bundle";
+import { addScopes, verifyBundle } from "@event-anchoring/bundle";
+import type { BundleVerification, NameFile } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { VERDICT_MARKS, bundleSteps, bundleVerdictText, pinnedOutcomeOf } from "@event-anchoring/verdicts";
 import type { PinnedOutcome } from "@event-anchoring/verdicts";
-import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { PIN_ADVICE, pinJson, printPin } from "../reports/describe-pin.ts";
 import type { Progress } from "../terminal/progress.ts";
 import type { Printer } from "../terminal/printer.ts";
-import { hashFile, readText } from "../files/read-input.ts";
+import { readBundle } from "../files/bundle-file.ts";
+import { NO_NAMES } from "../files/names-file.ts";
+import { hashFile } from "../files/read-input.ts";
 import { readScope } from "../files/scope-files.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
+import type { VerifyDemand } from "./verify-demand.ts";
 
-export interface VerifyBundleOptions {
+export interface VerifyBundleOptions extends VerifyDemand {
   readonly bundle: string;
   /** The reader's own event; null: none. */
   readonly file: string | null;
@@ -30,17 +25,9 @@ export interface VerifyBundleOptions {
   readonly anchorId: string | null;
   /** Disclosures that came apart from it. */
   readonly scopes: readonly string[];
-  readonly trustRoots: readonly string[];
-  readonly pin: GivenPin | null;
-  /** Whether a bundle that only an older trust root satisfies is refused. */
-  readonly isCurrentRequired: boolean;
-  /** Whether a bundle that rests on a head which too few witnesses have signed is refused. */
-  readonly isWitnessedRequired: boolean;
-  readonly isJson: boolean;
-  readonly workingDir: string;
+  readonly names: NameFile;
 }
 
-const HEAD_BYTES = 256;
 /** From so many on a verdict takes longer than a second. */
 const MANY_LEAVES = 10_000;
 const BUNDLE_EXITS: Readonly<Record<PinnedOutcome, ExitCode>> = {
@@ -49,29 +36,6 @@ const BUNDLE_EXITS: Readonly<Record<PinnedOutcome, ExitCode>> = {
   valid_as_stated: EXIT.asStated,
   invalid: EXIT.invalid,
 };
-
-const BUNDLE_ENDING = ".bundle.json";
-const RECEIPT_ENDING = ".tlog-proof";
-
-/** Whether a file is called or begins as a bundle does, unless it was anchored itself. */
-export function looksLikeBundle(path: string): boolean {
-  if (existsSync(`${path}${RECEIPT_ENDING}`)) return false;
-  if (path.endsWith(BUNDLE_ENDING)) return true;
-  try {
-    const file = openSync(path, "r");
-    try {
-      const head = Buffer.alloc(HEAD_BYTES);
-      const length = readSync(file, head, 0, HEAD_BYTES, 0);
-      const text = head.subarray(0, length).toString("latin1").trimStart();
-      return text.startsWith("{") && text.includes(`"${BUNDLE_FORMAT}"`);
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    // The reader of the whole bundle reports what is wrong with it.
-    return false;
-  }
-}
 
 /** `anchorctl verify --bundle`: offline; nothing is asked of any service, and the bundle brings no trust of its own. */
 export async function verifyBundleCommand(
@@ -98,7 +62,7 @@ export async function verifyBundleCommand(
     printer.json({ bundle: options.bundle, ...bundleJson(verification, held), ...refused });
   } else {
     const refusal = isRefused ? `NOT VALID (${SUPERSEDED}): ${supersededText(verification)}` : null;
-    printBundle(options.bundle, verification, held, printer, refusal);
+    printBundle(options.bundle, verification, held, printer, { refusal, names: options.names });
   }
   return isRefused ? EXIT.invalid : BUNDLE_EXITS[pinnedOutcomeOf(verification, held)];
 }
@@ -114,16 +78,6 @@ export function isSuperseded({ outcome, trustRoot }: BundleVerification): boolea
 function supersededText({ trustRoot }: BundleVerification): string {
   const { version, superseded } = trustRoot ?? {};
   return `only trust root ${superseded ?? ""} is satisfied, and the newest is ${version ?? ""}: make the bundle anew`;
-}
-
-/** @throws CliError `invalid` for what is no bundle */
-export function readBundle(path: string): Bundle {
-  try {
-    return parseBundle(readText(path, BUNDLE_LIMITS.bytesMax));
-  } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
-    throw new CliError(EXIT.invalid, error.code, `${path} is not a bundle: ${error.message} (${error.code})`);
-  }
 }
 
 export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
@@ -155,17 +109,24 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
   };
 }
 
-/** @param refusal what the reader asks for and the bundle is not; null: nothing */
+interface ShownBundle {
+  /** What the reader asks for and the bundle is not; null: nothing. */
+  readonly refusal: string | null;
+  readonly names: NameFile;
+}
+
 export function printBundle(
   path: string,
   verification: BundleVerification,
   held: HeldTrustRoots,
   printer: Printer,
-  refusal: string | null = null,
+  { refusal, names }: ShownBundle = { refusal: null, names: NO_NAMES },
 ): void {
-  printer.line(`${path}  ${bytesToHex(verification.subject)}`);
+  const subject = bytesToHex(verification.subject);
+  const name = names.hashes.get(subject);
+  printer.line(`${path}  ${subject}${name === undefined ? "" : `  ${name}`}`);
   printPin(printer, held);
-  for (const { mark, label, detail } of bundleSteps(verification, held)) printer.check(mark, label, detail);
+  for (const { mark, label, detail } of bundleSteps(verification, held, names)) printer.check(mark, label, detail);
   const outcome = pinnedOutcomeOf(verification, held);
   if (refusal !== null) printer.verdict("fail", refusal);
   else printer.verdict(VERDICT_MARKS[outcome], bundleVerdictText(verification, held, PIN_ADVICE));

@@ -13,33 +13,27 @@ import {
   pinnedOutcomeOf,
 } from "@event-anchoring/verdicts";
 import type { Mark } from "@event-anchoring/verdicts";
+import { BUNDLE_ENDING, looksLikeBundle, readBundle } from "../files/bundle-file.ts";
 import { readEnvelopeFile } from "../files/envelope-file.ts";
 import { expandPatterns } from "../files/file-patterns.ts";
 import { hashFile } from "../files/read-input.ts";
-import { readReceipt } from "../files/receipt-file.ts";
+import { RECEIPT_ENDING, readReceipt, receiptPathOf } from "../files/receipt-file.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
 import { envelopeJson, envelopeLine } from "../reports/describe-envelope.ts";
 import { printPin, pinJson } from "../reports/describe-pin.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
-import { isSuperseded, looksLikeBundle, readBundle } from "./verify-bundle.ts";
+import { isSuperseded } from "./verify-bundle.ts";
+import type { VerifyDemand } from "./verify-demand.ts";
 
-export interface VerifyFilesOptions {
+export interface VerifyFilesOptions extends VerifyDemand {
   /** Files, patterns, and folders, of which every file is taken that has a receipt beside it, and every bundle. */
   readonly given: readonly string[];
-  readonly trustRoots: readonly string[];
-  readonly pin: GivenPin | null;
-  readonly isCurrentRequired: boolean;
-  readonly isWitnessedRequired: boolean;
-  readonly isJson: boolean;
-  readonly workingDir: string;
 }
 
-const RECEIPT_ENDING = ".tlog-proof";
-const BUNDLE_ENDING = ".bundle.json";
 const REMEMBER_EVERY = 4_096;
 
 type FileOutcome = "valid" | "valid_as_stated" | "not_pinned" | "invalid";
@@ -178,7 +172,7 @@ async function judgeReceiptFile(
   crypto: Crypto,
 ): Promise<JudgedFile> {
   const eventHash = await hashFile(path);
-  const receipt = readReceipt(`${path}${RECEIPT_ENDING}`);
+  const receipt = readReceipt(receiptPathOf(path));
   const input = { receipt, trustRoots: held.chain, expect: { eventHash }, requireWitnessed };
   const verification = verifyReceipt(input, crypto);
   const { outcome, failure } = judgeReceiptVerification(verification, held, isCurrentRequired);

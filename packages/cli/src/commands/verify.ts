@@ -1,3 +1,4 @@
+import type { NameFile } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
 import type { ReceiptVerification } from "@event-anchoring/protocol";
@@ -20,28 +21,22 @@ import type { Printer } from "../terminal/printer.ts";
 import type { Progress } from "../terminal/progress.ts";
 import { readEnvelopeFile } from "../files/envelope-file.ts";
 import { hashFile } from "../files/read-input.ts";
-import { readReceipt } from "../files/receipt-file.ts";
+import { readReceipt, receiptPathOf } from "../files/receipt-file.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
+import type { VerifyDemand } from "./verify-demand.ts";
 
-export interface VerifyOptions {
+export interface VerifyOptions extends VerifyDemand {
   readonly file: string;
   /** Default: the file's name with `.tlog-proof` behind it. */
   readonly proof: string | null;
-  readonly trustRoots: readonly string[];
-  readonly pin: GivenPin | null;
-  /** Whether a receipt that only an older trust root satisfies is refused. */
-  readonly isCurrentRequired: boolean;
-  /** Whether a receipt that too few witnesses have signed is refused. */
-  readonly isWitnessedRequired: boolean;
-  readonly isJson: boolean;
-  readonly workingDir: string;
+  readonly names: NameFile;
 }
 
 /** `anchorctl verify`: offline; nothing is asked of any service. */
 export async function verifyCommand(options: VerifyOptions, printer: Printer, progress: Progress): Promise<ExitCode> {
   const eventHash = await hashFile(options.file, progress);
-  const proofPath = options.proof ?? `${options.file}.tlog-proof`;
+  const proofPath = options.proof ?? receiptPathOf(options.file);
   const receipt = readReceipt(proofPath);
   const held = loadTrustRoots({ paths: options.trustRoots, pin: options.pin, workingDir: options.workingDir });
   const { isWitnessedRequired: requireWitnessed } = options;
@@ -57,6 +52,9 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   } else {
     printer.line(`${options.file}  SHA-256 ${bytesToHex(eventHash)}`);
     printSteps(printer, verification, held);
+    const name =
+      verification.anchorId === null ? undefined : options.names.hashes.get(bytesToHex(verification.anchorId));
+    if (name !== undefined) printer.check("skip", "name", `${name}, as the file of names says`);
     for (const warning of verdict.warnings) printer.check("warn", "warning", warning);
     if (envelope !== null && verdict.outcome !== "invalid") printEnvelope(printer, envelope);
     const words = { subject: `${options.file} is the event`, nextStep: PIN_ADVICE };

@@ -1,6 +1,6 @@
 /** What the demo does, one request each: the recommended flow, over the public API and nothing else. */
 import { randomUUID } from "node:crypto";
-import { bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
+import { ATTRIBUTE_TYPES, bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
 import { LocalKey, readers, sha256 } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { draftOf, requestOf, signedBy } from "../drafts/draft.ts";
@@ -42,7 +42,6 @@ const readRecorded = record({ anchor: record({ anchorId: hex32, sequence: count 
 const readCurrent = record({ anchor: record({ anchorId: hex32 }), state: text });
 const readVerified = record({ valid: flag, checks: listOf(record({ code: text, result: text })) });
 
-const ATTRIBUTE_ROLE = 0x0001;
 const HOUR_MS = 3_600_000;
 
 /** SHA-256 of a text, 64 hex digits. What is anchored are hashes: the text itself stays with the client. */
@@ -88,7 +87,7 @@ export class Play {
     const [subject, issuer] = [this.parties[role], this.parties.issuer];
     const claim = {
       entity_fingerprint: this.entity(role),
-      attribute_type: ATTRIBUTE_ROLE,
+      attribute_type: ATTRIBUTE_TYPES.role,
       attribute_hash: hashOf(`role: ${role}`),
       issued_at: Date.now(),
       subject_public_key: subject.publicKeyHex,
@@ -100,7 +99,7 @@ export class Play {
   async currentClaim(role: "deployer" | "agent"): Promise<Current> {
     return this.#current("/v1/claim-anchors", {
       entity_fingerprint: this.entity(role),
-      attribute_type: String(ATTRIBUTE_ROLE),
+      attribute_type: String(ATTRIBUTE_TYPES.role),
     });
   }
 

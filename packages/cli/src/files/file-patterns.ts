@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { RECEIPT_ENDING } from "./receipt-file.ts";
 
 const SPECIAL = /[*?]/u;
-const RECEIPT_ENDING = ".tlog-proof";
 
 /** Whether a path is to be looked for: it has `*` or `?`, and no file is called that. */
 export function isPattern(path: string): boolean {

@@ -5,6 +5,11 @@ import { readText } from "./read-input.ts";
 
 const RECEIPT_BYTES_MAX = 4 * 1024 * 1024;
 
+export const RECEIPT_ENDING = ".tlog-proof";
+
+/** Where the receipt of a file lies, unless somebody says otherwise. */
+export const receiptPathOf = (file: string): string => `${file}${RECEIPT_ENDING}`;
+
 /** @throws CliError `invalid` for what is no receipt */
 export function readReceipt(path: string): Receipt {
   try {

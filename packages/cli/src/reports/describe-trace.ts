@@ -3,7 +3,7 @@ import type { Trace } from "@event-anchoring/sdk";
 import { boundaryText, hopsText, named, reasonText, short, shownVerdict } from "@event-anchoring/verdicts";
 import type { Mark, Names } from "@event-anchoring/verdicts";
 import type { Printer } from "../terminal/printer.ts";
-import type { ShownHop, ShownRecord, ShownTrace } from "../service/trace-answer.ts";
+import type { ShownClaim, ShownHop, ShownTrace } from "../service/trace-answer.ts";
 
 const NO_NAMES: Names = new Map();
 /** Longer chains show both ends. */
@@ -51,12 +51,14 @@ function ends(hops: readonly ShownHop[]): readonly (ShownHop | number)[] {
   return [...hops.slice(0, HOPS_SHOWN_AT_EACH_END), between, ...hops.slice(-HOPS_SHOWN_AT_EACH_END)];
 }
 
-function claimText(claim: ShownRecord, names: Names): string {
-  return `${named(claim.anchorId, names, "claim")}  ${claim.state ?? ""}`.trimEnd();
+/** A claim is called by its own name, else that of its entity, else that of its key. */
+function claimText({ anchorId, state, entityFingerprint, subjectPublicKey }: ShownClaim, names: Names): string {
+  const known = [anchorId, entityFingerprint, subjectPublicKey].flatMap((hex) => names.get(hex ?? "") ?? []);
+  return `${known[0] ?? "claim"} ${short(anchorId)}  ${state ?? ""}`.trimEnd();
 }
 
 function grantText({ grant, witnessPublicKey, witnessIsGrantee }: ShownHop, names: Names): string {
-  const witness = witnessIsGrantee ? "witnessed by the grantee" : `witness ${short(witnessPublicKey)}`;
+  const witness = witnessIsGrantee ? "witnessed by the grantee" : `witness ${named(witnessPublicKey, names)}`;
   const hops = hopsText(grant.delegationDepth);
   return `${named(grant.anchorId, names, "grant")}  ${grant.state ?? ""}, ${hops}, ${witness}`;
 }
@@ -86,7 +88,7 @@ export function printFindings(printer: Printer, trace: ShownTrace, names: Names 
     printVerdict(printer, "at action", trace, "at_action", names);
     printVerdict(printer, "now", trace, "now", names);
   }
-  if (trace.boundary !== null) printer.check("skip", "boundary", boundaryText(trace.boundary));
+  if (trace.boundary !== null) printer.check("skip", "boundary", boundaryText(trace.boundary, names));
   if (trace.rootAuthority !== "not_checked") {
     const isTrusted = trace.rootAuthority === "pass";
     const text = isTrusted ? "the root grant is by a trusted claim" : "the root grant is by none of the trusted claims";

@@ -19,10 +19,16 @@ export interface ShownRecord extends Pick<AnchorHeader, "anchorId" | "sequence" 
   readonly state: string | null;
 }
 
+/** What it is about, and whose key it names. */
+export interface ShownClaim extends ShownRecord {
+  readonly entityFingerprint: string | null;
+  readonly subjectPublicKey: string | null;
+}
+
 export interface ShownHop extends Pick<DelegationHop, "witnessPublicKey" | "witnessIsGrantee"> {
   readonly grant: ShownRecord & { readonly delegationDepth: number };
-  readonly grantorClaim: ShownRecord;
-  readonly granteeClaim: ShownRecord;
+  readonly grantorClaim: ShownClaim;
+  readonly granteeClaim: ShownClaim;
 }
 
 type Boundary = NonNullable<Trace["boundary"]>;
@@ -47,7 +53,7 @@ export interface ShownTrace extends Pick<
 > {
   readonly anchor: ShownRecord;
   readonly actor: Pick<Trace["actor"], "actorSignature"> & {
-    readonly claim: ShownRecord | null;
+    readonly claim: ShownClaim | null;
     readonly state: string | null;
   };
   /** From the grant that the event names to the root grant. */
@@ -60,6 +66,11 @@ const PLACE = { anchorId: hex32, sequence: count, acceptedAt: text } as const;
 const RECORD = { ...PLACE, kind: text, state: optional(text) } as const;
 
 const readRecord = record<ShownRecord>(RECORD);
+const readClaim = record<ShownClaim>({
+  ...RECORD,
+  entityFingerprint: optional(hex32),
+  subjectPublicKey: optional(hex32),
+});
 const readVerdict: Reader<Verdict> = (value, path) => (value === "unknown" ? value : flag(value, path));
 const readResult = oneOf(["pass", "fail", "not_checked"]);
 
@@ -79,15 +90,15 @@ export const readTrace = record<ShownTrace>({
     }),
   ),
   actor: record<ShownTrace["actor"]>({
-    claim: optional(readRecord),
+    claim: optional(readClaim),
     state: optional(text),
     actorSignature: readResult,
   }),
   delegation: listOf(
     record<ShownHop>({
       grant: record<ShownHop["grant"]>({ ...RECORD, delegationDepth: count }),
-      grantorClaim: readRecord,
-      granteeClaim: readRecord,
+      grantorClaim: readClaim,
+      granteeClaim: readClaim,
       witnessPublicKey: hex32,
       witnessIsGrantee: flag,
     }),

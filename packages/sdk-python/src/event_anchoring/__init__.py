@@ -13,6 +13,7 @@
 - `Recorder` and `AsyncRecorder`: what happens is on the disk before `record` returns, and is anchored after.
 - `Envelope`: what happened, when and by whom, as the bytes whose hash is anchored.
 - `Scope`: what a grant allows, as statements that can be disclosed one by one.
+- `parse_names`, `ATTRIBUTE_TYPES`: names for hashes, and what a claim can be about.
 - `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
   network, against a pinned trust root. What is not good raises; `inspect_receipt` and `inspect_bundle` report on it.
 
@@ -78,6 +79,7 @@ from .errors import (
 )
 from .leaf import SemanticHashes, decode_leaf
 from .monitor import Evidence, FileMonitorStore, Head, MemoryMonitorStore, Monitor, MonitorState, MonitorStore
+from .names import ATTRIBUTE_TYPES, NameFile, attribute_type_of, parse_names
 from .notes import Checkpoint
 from .prepare import (
     Payload,
@@ -117,6 +119,7 @@ from .transport import (
 from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
 
 __all__ = [
+    "ATTRIBUTE_TYPES",
     "AUTO",
     "AnchoringError",
     "ApiProblem",
@@ -152,6 +155,7 @@ __all__ = [
     "Monitor",
     "MonitorState",
     "MonitorStore",
+    "NameFile",
     "NotFlushed",
     "NotFound",
     "OutcomeUnknown",
@@ -202,6 +206,7 @@ __all__ = [
     "WitnessSignature",
     "__version__",
     "add_scopes",
+    "attribute_type_of",
     "check_canaries",
     "check_not_older",
     "client_event_commit",
@@ -212,6 +217,7 @@ __all__ = [
     "inspect_receipt",
     "leaf",
     "models",
+    "parse_names",
     "prepare_claim_anchor",
     "prepare_event_anchor",
     "prepare_grant_anchor",

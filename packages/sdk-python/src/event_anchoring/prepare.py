@@ -256,7 +256,7 @@ def prepare_claim_anchor(
     Args:
         origin_fingerprint: `Health.origin_fingerprint` of the target node.
         entity_fingerprint: names the entity.
-        attribute_type: a u32, or a text such as "0x1001".
+        attribute_type: a u32, or a text such as "0x10". `attribute_type_of` has it of a name.
         attribute_hash: what is claimed.
         subject_public_key: speaks for the entity.
         issuer_public_key: vouches for the claim.
