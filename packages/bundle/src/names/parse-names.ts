@@ -62,7 +62,7 @@ export function parseNames(text: string): NameFile {
 }
 
 function put<Key>(names: Map<Key, string>, key: Key, name: string, line: number): void {
-  if ([...name].length > NAMES_LIMITS.characterMax || UNSEEN.test(name)) {
+  if (Array.from(name).length > NAMES_LIMITS.characterMax || UNSEEN.test(name)) {
     throw new NamesError("names_malformed", "the name is too long, or has unseen characters", line);
   }
   if (names.has(key)) throw new NamesError("names_repeated", "named already", line);
