@@ -23,6 +23,7 @@ const PARTS: readonly Part[] = [
       "API",
       "recorder",
       "scopes",
+      "names",
       "auditing",
       "packages/sdk-typescript",
       "packages/sdk-python",

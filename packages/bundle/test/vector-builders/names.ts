@@ -1,6 +1,5 @@
 /** Files of names, good and bad; and what names of attribute types of one's own come to. */
-import { attributeTypeOf } from "@event-anchoring/protocol";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { attributeTypeOf, bytesToHex } from "@event-anchoring/protocol";
 import { NamesError, parseNames } from "../../src/index.ts";
 import { hashOf, sha256 } from "../../../../test/vector-builders/keys.ts";
 import type { Json } from "../../../../test/vector-builders/json.ts";
