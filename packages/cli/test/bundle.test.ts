@@ -267,7 +267,7 @@ describe("anchorctl bundle", () => {
     expect(stdout).toContain("Nothing was written: a disclosure is not of a grant on the way.");
   });
 
-  test("is shown with the names of its subject and grants, and what statements mean; the verdict is the same", async () => {
+  test("is shown with names of its subject and grants, and what statements mean; judged as without", async () => {
     const [file, names] = [join(home, "disclosed.scope.json"), join(home, "names.txt")];
     writeFileSync(file, JSON.stringify(DISCLOSURE));
     await bundle("--scope", file);

@@ -78,7 +78,7 @@ describe("anchorctl history", () => {
     expect(asked).toEqual([`/v1/claim-anchors?entity_fingerprint=${ENTITY}&attribute_type=16&history=true&limit=100`]);
   });
 
-  test("claims with the names that a file has for them, and the value of a type that is given by its name", async () => {
+  test("claims with the names that a file has for them; a type may be given by its name", async () => {
     const folder = mkdtempSync(join(tmpdir(), "anchorctl-history-"));
     const file = join(folder, "names.txt");
     const [id, by] = [String(claim["anchor_id"]), String(CLAIMS.items[0]?.ended?.["ended_by"])];

@@ -1,4 +1,4 @@
-/** Names for what is otherwise a hash or a number. They are shown, prove nothing, and change no verdict. docs/names.md */
+/** Names for what is otherwise a hash or a number. They prove nothing, and change no verdict. docs/names.md */
 import { isOverUtf8Bytes } from "../json/text-size.ts";
 import { NamesError } from "./names-error.ts";
 
@@ -22,9 +22,11 @@ export interface NameFile {
   readonly statements: ReadonlyMap<string, string>;
 }
 
+const HASH = "([0-9a-fA-F]{64})";
+const TYPE = "attribute[ \\t]+(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})";
+const STATEMENT = "scope[ \\t]+([a-z][a-z0-9_.-]{0,63})";
 /** What is named, and its name: a hash, an attribute type, or a statement of scope documents. */
-const LINE =
-  /^[ \t]*(?:([0-9a-fA-F]{64})|attribute[ \t]+(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})|scope[ \t]+([a-z][a-z0-9_.-]{0,63}))[ \t]+([^ \t].*?)[ \t]*$/u;
+const LINE = new RegExp(`^[ \\t]*(?:${HASH}|${TYPE}|${STATEMENT})[ \\t]+([^ \\t].*?)[ \\t]*$`, "u");
 const SAYS_NOTHING = /^[ \t]*(#|$)/u;
 const TYPE_MAX = 0xffff_ffff;
 /** Controls, and what changes how other characters are shown or cannot be seen. */

@@ -15,7 +15,7 @@ export interface NamesFlags {
 export const NO_NAMES: NameFile = { hashes: new Map(), attributeTypes: new Map(), statements: new Map() };
 
 /** @throws CliError `usage` */
-export function readNames(path: string): NameFile {
+function readNames(path: string): NameFile {
   try {
     return parseNames(readText(path, NAMES_LIMITS.bytesMax));
   } catch (error) {
