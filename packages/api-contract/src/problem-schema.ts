@@ -25,19 +25,22 @@ const problemItemSchema = z
     pointer: z.string().optional().describe("RFC 6901, into the body; absent if the fault is not in the body."),
     parameter: z.string().optional().describe("A parameter of query or path, or a header."),
     code: openWord(ITEM_CODES, "What kind of fault; of what the ledger refuses, the problem's own code."),
-    detail: z.string(),
+    detail: z.string().describe("For people."),
   })
   .meta({ id: "ProblemItem", description: "One place where the request is wrong." });
 
 export const problemSchema = z
   .strictObject({
     type: z.string().describe("urn:event-anchoring:problem: and the code."),
-    title: z.string(),
-    status: z.number().int().min(400).max(599),
+    title: z.string().describe("The code in words, for people; the same for each problem of the code."),
+    status: z.number().int().min(400).max(599).describe("The status of the answer."),
     detail: z.string().describe("For people."),
     code: openWord(PROBLEM_CODES, "The contract: match on it, never on text."),
     request_id: z.string().optional().describe("As in X-Request-Id. Absent inside the results of a batch."),
-    errors: z.array(problemItemSchema).optional(),
+    errors: z
+      .array(problemItemSchema)
+      .optional()
+      .describe("Each place where the request is wrong, if it is the request."),
   })
   .meta({ id: "Problem", description: "RFC 9457." });
 

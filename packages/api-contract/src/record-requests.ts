@@ -42,7 +42,7 @@ export const createClaimSchema = z
     issued_at: timeMsField.describe(ISSUED_AT),
     expires_at: timeMsField.describe("Unix milliseconds from which on it is not in force. Absent or 0: never."),
   })
-  .meta({ id: "CreateClaim" })
+  .meta({ id: "CreateClaim", description: "A claim, signed by subject and issuer." })
   .transform((body): CreateClaimRequest => ({
     originFingerprint: body.origin_fingerprint,
     entityFingerprint: body.entity_fingerprint,
@@ -80,7 +80,7 @@ export const createGrantSchema = z
     not_before: timeMsField.describe(GRANT_BOUND),
     expires_at: timeMsField.describe(GRANT_BOUND),
   })
-  .meta({ id: "CreateGrant" })
+  .meta({ id: "CreateGrant", description: "A grant, signed by grantor and witness." })
   .transform((body): CreateGrantRequest => ({
     originFingerprint: body.origin_fingerprint,
     grantorClaimRef: body.grantor_claim_ref,
@@ -131,7 +131,7 @@ export const revokeSchema = z
     revoker_signature: signatureField.nullish().describe("Over the revocation payload."),
   })
   .check(REVOKER_PAIR.check)
-  .meta({ id: "Revoke", ...REVOKER_PAIR.meta })
+  .meta({ id: "Revoke", description: "Why a claim or grant is revoked, and who signs that.", ...REVOKER_PAIR.meta })
   .transform((body): RevokeRequest => ({
     originFingerprint: body.origin_fingerprint ?? null,
     reason: body.reason,
@@ -257,7 +257,7 @@ export interface VerifyClaimRequest {
 
 export const verifyClaimSchema = z
   .strictObject({ anchor_id: anchorIdField.describe("A ClaimAnchor."), as_of: asOfBodyField })
-  .meta({ id: "VerifyClaim" })
+  .meta({ id: "VerifyClaim", description: "Which claim to verify, and as of when." })
   .transform((body): VerifyClaimRequest => ({ anchorId: body.anchor_id, asOf: body.as_of }));
 
 export interface VerifyGrantRequest extends VerifyClaimRequest {
@@ -271,7 +271,7 @@ export const verifyGrantSchema = z
     as_of: asOfBodyField,
     trusted_roots: trustedRootsBodyField,
   })
-  .meta({ id: "VerifyGrant" })
+  .meta({ id: "VerifyGrant", description: "Which grant to verify, and as of when." })
   .transform((body): VerifyGrantRequest => ({
     anchorId: body.anchor_id,
     asOf: body.as_of,

@@ -44,7 +44,7 @@ const ACTOR_PAIR = pairOf("actor_public_key", "actor_signature");
 
 const eventFields = {
   event_hash: hash32.describe("32 bytes: the hash of the event."),
-  semantic_anchor: semanticAnchorField,
+  semantic_anchor: semanticAnchorField.describe("References to older anchors. Absent or null: none."),
   client_event_id: clientEventIdField.describe(
     "Choose one for each event: the same id with the same content is the same anchor, however often and to " +
       "whichever node you send it. With other content it is refused.",
@@ -86,7 +86,7 @@ export function createEventRequest(body: WireCreateEvent): CreateEventRequest {
 export const createEventSchema = z
   .strictObject({ origin_fingerprint: originField.describe(WRITE_ORIGIN), ...eventFields })
   .check(ACTOR_PAIR.check)
-  .meta({ id: "CreateEvent", ...ACTOR_PAIR.meta })
+  .meta({ id: "CreateEvent", description: "An event to be anchored.", ...ACTOR_PAIR.meta })
   .transform(createEventRequest);
 
 export interface CreateBatchRequest {
@@ -108,7 +108,7 @@ const batchItemSchema = z
     ...eventFields,
   })
   .check(ACTOR_PAIR.check)
-  .meta({ id: "CreateBatchItem", ...ACTOR_PAIR.meta });
+  .meta({ id: "CreateBatchItem", description: "One event of a batch.", ...ACTOR_PAIR.meta });
 
 export interface WireBatchItem extends WireEvent {
   readonly origin_fingerprint?: OriginFingerprint | null | undefined;
@@ -149,7 +149,7 @@ export const createBatchSchema = z
       .nullish()
       .describe("shared: results have `shared_receipt`, and the answer has each checkpoint once. Absent: whole."),
   })
-  .meta({ id: "CreateBatch" })
+  .meta({ id: "CreateBatch", description: "Events to be anchored together." })
   .transform((body, context): CreateBatchRequest => {
     for (const [index, item] of body.events.entries()) {
       if (isOfBatch(item, body)) continue;
@@ -177,7 +177,7 @@ const verifyFields = {
 
 export const verifyEventSchema = z
   .strictObject({ ...verifyFields, as_of: asOfBodyField })
-  .meta({ id: "VerifyEvent" })
+  .meta({ id: "VerifyEvent", description: "Which anchor to verify, and as of when." })
   .transform((body): VerifyEventRequest => ({
     anchorId: body.anchor_id,
     eventHash: body.event_hash ?? null,
@@ -192,12 +192,13 @@ export interface VerifyBatchRequest {
 export const verifyBatchSchema = z
   .strictObject({
     anchors: z
-      .array(z.strictObject(verifyFields).meta({ id: "VerifyBatchItem" }))
+      .array(z.strictObject(verifyFields).meta({ id: "VerifyBatchItem", description: "One anchor to verify." }))
       .min(1)
-      .max(LIMITS.batchItemsMax),
+      .max(LIMITS.batchItemsMax)
+      .describe("The anchors, in the order in which the results come."),
     as_of: asOfBodyField,
   })
-  .meta({ id: "VerifyBatch" })
+  .meta({ id: "VerifyBatch", description: "Which anchors to verify, and as of when." })
   .transform((body): VerifyBatchRequest => ({
     anchors: body.anchors.map((item) => ({
       anchorId: item.anchor_id,

@@ -24,9 +24,12 @@ export function isPair(publicKey: MaybeBytes, signature: MaybeBytes): boolean {
 
 /** Both or neither: the check, and the same as JSON Schema for what an object schema is annotated with. */
 export function pairOf(first: string, second: string) {
-  const bound = (type: "string" | "null") => ({ [first]: { type }, [second]: { type } });
+  const alone = (given: string, missing: string) => ({
+    properties: { [given]: { type: "string" }, [missing]: { type: "null" } },
+    required: [given],
+  });
   return {
-    meta: { oneOf: [{ properties: bound("string"), required: [first, second] }, { properties: bound("null") }] },
+    meta: { not: { anyOf: [alone(first, second), alone(second, first)] } },
     check: (context: z.core.ParsePayload<Readonly<Record<string, unknown>>>): void => {
       const isMissing = (name: string): boolean => (context.value[name] ?? null) === null;
       const [isFirstMissing, isSecondMissing] = [isMissing(first), isMissing(second)];
