@@ -13,7 +13,10 @@ export interface BatchPlan {
   readonly monotonicMs: () => number;
 }
 
-/** Runs one batch. @returns its line; null: nothing was finished */
+/**
+ * Runs one batch. An error of the gate ends it, and is a failure: what was finished before counts.
+ * @returns its line; null: nothing was finished
+ */
 export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
   const { gate, from, jobs, isOver, commit, sources, now, monotonicMs } = plan;
   const startedMs = monotonicMs();
@@ -26,7 +29,12 @@ export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
     to = Math.max(to, seed);
     for (const [name, figure] of Object.entries(given)) figures[name] = (figures[name] ?? 0) + figure;
   };
-  await gate.run({ from, jobs, isOver, note, fail: (failure) => failures.push(failure) });
+  try {
+    await gate.run({ from, jobs, isOver, note, fail: (failure) => failures.push(failure) });
+  } catch (error) {
+    to += 1;
+    failures.push({ seed: String(to), what: `the gate ended: ${String(error)}` });
+  }
   if (to < from) return null;
   const seconds = Math.round((monotonicMs() - startedMs) / 1000);
   return { gate: gate.name, at: now(), commit, sources, from, to, count, figures: rounded(figures), failures, seconds };

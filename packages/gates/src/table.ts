@@ -1,5 +1,5 @@
-import type { Gate } from "./gates/gate.ts";
-import { type ResultLine, isBatch } from "./results.ts";
+import type { Failure, Gate } from "./gates/gate.ts";
+import { type BatchLine, type ResultLine, isBatch } from "./results.ts";
 import { batchesOf, totalsOf } from "./totals.ts";
 
 /** Between these lines a page holds the table, which is made from the file of results. */
@@ -38,32 +38,54 @@ export function withTable(page: string, table: string): string | null {
 }
 
 function figureLines(gates: readonly Gate[], lines: readonly ResultLine[]): readonly string[] {
-  return gates.flatMap(({ name }) => {
+  return gates.flatMap(({ name, means = [] }) => {
     const newest = batchesOf(lines, name).at(-1);
     if (newest === undefined) return [];
-    const { figures } = totalsOf(batchesOf(lines, name, newest.sources));
-    const told = [...figures].sort(([left], [right]) => (left < right ? -1 : 1));
-    return told.length === 0
-      ? []
-      : [`- \`${name}\` on that code: ${told.map(([figure, sum]) => `${figure} ${number(sum)}`).join("; ")}.`];
+    const { figures, count } = totalsOf(batchesOf(lines, name, newest.sources));
+    const told = [...figures]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([figure, sum]) =>
+        means.includes(figure) ? `${figure} ${(sum / count).toFixed(1)} each` : `${figure} ${number(sum)}`,
+      );
+    return told.length === 0 ? [] : [`- \`${name}\` on that code: ${told.join("; ")}.`];
   });
 }
 
+interface ShownFailure {
+  readonly batch: BatchLine;
+  readonly failure: Failure;
+  /** null: not yet. */
+  mendedBy: string | null;
+}
+
 function failureLines(lines: readonly ResultLine[]): readonly string[] {
-  const mended = new Map(
-    lines.flatMap((line) => (isBatch(line) ? [] : [[`${line.mended.gate} ${line.mended.seed}`, line.mended.commit]])),
-  );
-  const failures = lines.filter(isBatch).flatMap((batch) => batch.failures.map((failure) => ({ batch, failure })));
-  if (failures.length === 0) return ["No batch has had a failure."];
+  const batches = lines.filter(isBatch).length;
+  const shown = failuresOf(lines);
+  if (shown.length === 0) return [batches === 0 ? "No batch has been run." : "No batch has had a failure."];
   return [
     "| failure | seed | on | what | mended by |",
     "|---|---|---|---|---|",
-    ...failures.map(({ batch, failure }) => {
-      const commit = mended.get(`${batch.gate} ${failure.seed}`);
-      const by = commit === undefined ? "not yet" : `\`${commit}\``;
+    ...shown.map(({ batch, failure, mendedBy }) => {
+      const by = mendedBy === null ? "not yet" : `\`${mendedBy}\``;
       return `| ${batch.gate} | ${failure.seed} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;
     }),
   ];
+}
+
+/** A commit mends what was seen before it; the same seed that fails later is another failure. */
+function failuresOf(lines: readonly ResultLine[]): readonly ShownFailure[] {
+  const shown: ShownFailure[] = [];
+  for (const line of lines) {
+    if (isBatch(line)) {
+      for (const failure of line.failures) shown.push({ batch: line, failure, mendedBy: null });
+      continue;
+    }
+    const { gate, seed, commit } = line.mended;
+    for (const each of shown) {
+      if (each.batch.gate === gate && each.failure.seed === seed) each.mendedBy ??= commit;
+    }
+  }
+  return shown;
 }
 
 function cell(text: string): string {

@@ -82,6 +82,18 @@ describe("a batch", () => {
     );
   });
 
+  test("that ends with an error counts what it has finished, and the error is a failure of the next seed", async () => {
+    const ending = gate("a", async ({ from, note }) => {
+      note(1, from);
+      throw new Error("the cluster does not recover");
+    });
+    expect(await runBatch({ gate: ending, ...plan, ...clock })).toMatchObject({
+      to: 6,
+      count: 1,
+      failures: [{ seed: "6", what: "the gate ended: Error: the cluster does not recover" }],
+    });
+  });
+
   test("that finished nothing is no line", async () => {
     expect(await runBatch({ gate: gate("a"), ...plan, ...clock })).toBeNull();
   });
@@ -167,6 +179,9 @@ describe("the table", () => {
     expect(table).toContain("| b | things | – | 0 | 10 | 100 | 0 | 0 | 0 | 0.0 h |");
     expect(table).toContain("- `a` on that code: acknowledged 40.");
     expect(table).toContain("| a | 3 | `0123456` | a \\| b | `89abcde` |");
+    expect(tableOf([gate("a")], [...lines, failed])).toContain("| a | 3 | `0123456` | a \\| b | not yet |");
+    expect(tableOf([{ ...gate("a"), means: ["acknowledged"] }], [line({})])).toContain("acknowledged 10.0 each.");
+    expect(tableOf([gate("a")], [])).toContain("No batch has been run.");
   });
 
   test("in docs/testing.md is what the file of results says", () => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { tmpdir } from "node:os";
 import type { Maker } from "./artefact.ts";
@@ -49,9 +49,16 @@ export async function makeRelease(order: ReleaseOrder): Promise<readonly string[
 /** What is no release is not removed. */
 async function assertReplaceable(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
-  const names = await readdir(folder);
-  if (names.length > 0 && !names.includes(SUMS_FILE)) {
+  const names = await filesUnder(folder);
+  if (names.length === 0) return;
+  if (!names.includes(SUMS_FILE)) {
     throw new ReleaseError(`${folder} is not empty and has no ${SUMS_FILE}: it is no release, and is left as it is`);
+  }
+  const lines = (await readFile(join(folder, SUMS_FILE), "utf8")).split("\n");
+  const known = new Set([SUMS_FILE, SIGNATURE_FILE, ...lines.map((line) => line.slice(line.indexOf("  ") + 2))]);
+  const strange = names.filter((name) => !known.has(name));
+  if (strange.length > 0) {
+    throw new ReleaseError(`${folder} has files of no release, and is left as it is: ${namesShown(strange)}`);
   }
 }
 

@@ -61,7 +61,7 @@ describe("a release", () => {
     expect(check()).toMatch(/^Good "event-anchoring-release" signature for release@event-anchoring.*\na\.txt: OK\n$/s);
     writeFileSync(join(folder, "SHA256SUMS"), `${"0".repeat(64)}  a.txt\n`);
     expect(check).toThrow("incorrect signature");
-    for (const file of [key, `${key}.pub`]) rmSync(file);
+    for (const file of [key, `${key}.pub`, folder]) rmSync(file, { recursive: true });
     await expect(makeRelease({ ...order(makerOf("a", { "a.txt": "a" })), signingKey: key })).rejects.toThrow(key);
   });
 
@@ -87,6 +87,11 @@ describe("a release", () => {
     writeFileSync(join(folder, "thesis.txt"), "the only copy");
     await expect(makeRelease(order(makerOf("a", { "a.txt": "a" })))).rejects.toThrow(ReleaseError);
     expect(readdirSync(folder)).toEqual(["thesis.txt"]);
+    writeFileSync(join(folder, "SHA256SUMS"), `${"0".repeat(64)}  other.txt\n`);
+    await expect(makeRelease(order(makerOf("a", { "a.txt": "a" })))).rejects.toThrow(
+      "no release, and is left as it is: ",
+    );
+    expect(readdirSync(folder).sort()).toEqual(["SHA256SUMS", "thesis.txt"]);
   });
 });
 

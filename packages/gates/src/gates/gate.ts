@@ -36,6 +36,8 @@ export interface Gate {
   readonly sources: readonly string[];
   /** Why it cannot run on this machine; null: it can. */
   readonly missing: () => string | null;
-  /** Resolves when the batch is over. An error is no failure of the gate: the batch is not recorded. */
+  /** Figures that are shown for each of what is counted, and not as sums. */
+  readonly means?: readonly string[];
+  /** Resolves when the batch is over. An error ends it, and is a failure. */
   readonly run: (batch: Batch) => Promise<void>;
 }

@@ -15,7 +15,9 @@ import { SERVICE_SOURCES } from "./sources.ts";
 
 const WRITERS = 8;
 /** Acknowledged writes, and as many answered reads, before the faults. */
-const LOAD_BEFORE = 1000;
+const LOAD_BEFORE = 5000;
+/** A shorter history is not counted. */
+const OPERATIONS_MIN = 10_000;
 const HOLD_MS = 6000;
 const HISTORIES_OF_A_CLUSTER = 10;
 const OF_A_NODE = [...PROCESS_NEMESES, ...STORAGE_NEMESES, ...CLOCK_NEMESES];
@@ -58,8 +60,9 @@ async function historiesOfACluster(from: number, checker: HistoryChecker, batch:
         batch.fail({ seed: `${seed}`, what: `${nemesis.name}: refused: ${JSON.stringify(refusals[0])}` });
       if (verdict === "not linearizable") batch.fail({ seed: `${seed}`, what: `${nemesis.name}: ${reason}` });
       // Neither good nor bad proves nothing, and is not counted.
-      const isProof = verdict === "linearizable" || verdict === "not linearizable";
-      batch.note(isProof ? 1 : 0, seed, { [verdict]: 1, operations: isProof ? operations : 0 });
+      const isJudged = verdict === "linearizable" || verdict === "not linearizable";
+      const isProof = isJudged && operations >= OPERATIONS_MIN;
+      batch.note(isProof ? 1 : 0, seed, { [isJudged && !isProof ? "too short" : verdict]: 1, operations });
     }
   } finally {
     await faulty.end();
@@ -70,7 +73,7 @@ async function historiesOfACluster(from: number, checker: HistoryChecker, batch:
 function pairOf(seed: number, faulty: FaultyCluster): Nemesis {
   const here = OF_A_NODE.filter((nemesis) => nemesis.missing(faulty) === null);
   const ofNode = here[seed % here.length];
-  const ofNetwork = NETWORK_NEMESES[Math.floor(seed / here.length + seed) % NETWORK_NEMESES.length];
+  const ofNetwork = NETWORK_NEMESES[Math.floor(seed / here.length) % NETWORK_NEMESES.length];
   if (ofNode === undefined || ofNetwork === undefined) throw new Error("there are faults");
   return {
     name: `${ofNode.name}, and ${ofNetwork.name}`,

@@ -11,6 +11,8 @@ import type { Batch, Gate } from "./gate.ts";
 const AT_A_TIME = 64;
 const LANGUAGES = 3;
 const SHOWN_MAX = 1000;
+/** As JSON writes it; a backslash before it would be a text that says so. */
+const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /** What was changed is judged alike in three languages, by its reason too. */
 export const MUTATIONS: Gate = {
@@ -54,8 +56,15 @@ async function judge(
   const { kind, text, about } = dice.pick(corpus);
   const question = about(mutated(text, dice));
   // A question is a line of JSON, in which a lone surrogate cannot come to Rust.
-  if (question === null || /\\ud[89a-f]/.test(JSON.stringify(question))) return note(0, seed, { "not asked": 1 });
-  const answers = await Promise.all(running.map((sdk) => sdk.ask(question)));
+  if (question === null || LONE_SURROGATE.test(JSON.stringify(question))) return note(0, seed, { "not asked": 1 });
+  const answers = await Promise.all(
+    running.map((sdk) =>
+      sdk.ask(question).catch((error: unknown) => {
+        fail({ seed: String(seed), what: `${kind}: ${String(error)}`.slice(0, SHOWN_MAX) });
+        throw error;
+      }),
+    ),
+  );
   const [first] = answers;
   const isSame = answers.every((answer) => isDeepStrictEqual(answer, first));
   note(1, seed, { [`${kind}: ${verdictOf(first)}`]: 1 });

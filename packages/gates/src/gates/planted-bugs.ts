@@ -11,7 +11,9 @@ export const PLANTED: Gate = {
   fails: "a bug that no sentence shows, or another than it should",
   toReach: BUGS.length,
   firstStop: BUGS.length,
-  sources: CONSENSUS_SOURCES,
+  // What sees the bugs, and the list of them.
+  sources: [...CONSENSUS_SOURCES, "packages/simulator/src"],
+  means: ["seeds taken"],
   missing: () => null,
   run: async ({ from, isOver, note, fail }) => {
     for (let place = from; !isOver(); place++) {

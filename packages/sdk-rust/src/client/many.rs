@@ -167,7 +167,9 @@ impl<I: Iterator<Item = Event>> ManyEvents<I> {
     /// Waits for the others that are under way, and tells of which nobody knows whether they are recorded.
     async fn interrupted(&mut self, error: Error) -> Error {
         let mut is_in_doubt = vec![error.is_outcome_unknown()];
-        while let Some(answer) = self.under_way.next().await {
+        // If this future is dropped, they are dropped too: the next call asks again, from the first batch on.
+        let mut others = std::mem::take(&mut self.under_way);
+        while let Some(answer) = others.next().await {
             is_in_doubt.push(answer.map_or_else(|error| error.is_outcome_unknown(), |_| true));
         }
         let batches = self.batches.iter().zip(is_in_doubt).filter(|(_, is_in_doubt)| *is_in_doubt);

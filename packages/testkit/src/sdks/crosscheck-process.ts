@@ -111,6 +111,8 @@ export class CrosscheckProcess {
     this.#child = spawn(command.program, command.args, { env: { ...process.env, ...command.environment } });
     this.#child.stderr.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
     createInterface({ input: this.#child.stdout }).on("line", (line) => this.#waiting.shift()?.resolve(line));
+    // A process that has ended takes no question: its end is what is told.
+    this.#child.stdin.on("error", () => {});
     this.#child.on("close", (code) => {
       const error = new Error(`the ${this.language} SDK ended with ${code}: ${this.#stderr.slice(-2000)}`);
       this.#waiting.splice(0).forEach(({ reject }) => reject(error));
