@@ -27,6 +27,8 @@ cargo fmt --check
 cargo clippy --locked --all-targets --quiet -- -D warnings
 # What needs no network needs no HTTP client either.
 cargo clippy --locked --all-targets --no-default-features --quiet -- -D warnings
+# A client alone needs no files.
+cargo clippy --locked --all-targets --no-default-features --features client --quiet -- -D warnings
 cargo test --locked --quiet
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
 cargo package --locked --allow-dirty --quiet

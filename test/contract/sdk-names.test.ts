@@ -21,7 +21,18 @@ const rows = [...page.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|([^|]*)\|$/g
 /** What every object has in JavaScript. */
 const OF_THE_LANGUAGE = new Set(["toString", "toJSON"]);
 /** Types all of whose public members are on the page. */
-const LISTED = ["Client", "Receipt", "Scope", "Monitor", "LocalKey", "Payload", "TrustRootChain", "Envelope"];
+const LISTED = [
+  "Client",
+  "Receipt",
+  "Scope",
+  "Monitor",
+  "LocalKey",
+  "Payload",
+  "TrustRootChain",
+  "Envelope",
+  "Recorder",
+  "RecordedEvent",
+];
 
 function snake(name: string): string {
   const dotted = name.replace("::", ".");

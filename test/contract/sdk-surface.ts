@@ -67,7 +67,8 @@ export function pythonSurface(): Surface {
       const block = blockAfter(text, found.index + found[0].length, /\n[^\s#)]/);
       const names = block.matchAll(/^ {4}(?:(?:async )?def ([a-z]\w*)\(|([a-z]\w*): )/gm);
       own.set(found[1] ?? "", {
-        bases: namesIn(found[2] ?? ""),
+        // What a base is generic over is none.
+        bases: namesIn((found[2] ?? "").replaceAll(/\[[^\]]*\]/g, "")),
         names: [...names].map((name) => name[1] ?? name[2] ?? ""),
       });
     }

@@ -25,6 +25,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// | `response_invalid` | an answer that is not the API's |
 /// | `signer_failed` | a signer gave no signature, or a bad one |
 /// | `store_failed` | the monitor could not load or save its state |
+/// | `folder_in_use`, `spool_corrupt` | a recorder could not take its folder |
+/// | `spool_full`, `spool_write_failed` | a recorder could not take an event |
+/// | `not_kept`, `not_flushed` | what was recorded is not kept yet |
 /// | `http_<status>` | something on the way to the service has answered |
 /// | others | [`is_verification`](Error::is_verification): what was verified offline is not what it seems |
 ///
@@ -56,6 +59,8 @@ enum Kind {
     Response,
     Signer,
     Store,
+    #[cfg(feature = "recorder")]
+    Recorder,
     Verification,
 }
 
@@ -255,6 +260,21 @@ impl Error {
     /// 503: not now. Nothing is promised; asking again is safe, for an event with the same `client_event_id`.
     pub fn is_unavailable(&self) -> bool {
         self.is_answered(503)
+    }
+}
+
+#[cfg(feature = "recorder")]
+impl Error {
+    pub(crate) fn recorder(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Recorder, code, message)
+    }
+
+    /// What the service has said of an event for good.
+    pub(crate) fn refused_event(code: &str, message: &str, status: u16, client_event_id: String) -> Self {
+        let mut error = Self::new(Kind::Problem, code.to_owned(), message);
+        error.0.status = Some(status);
+        error.0.client_event_ids = vec![Some(client_event_id)];
+        error
     }
 }
 

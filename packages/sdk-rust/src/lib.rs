@@ -1,5 +1,5 @@
-#![cfg_attr(feature = "client", doc = include_str!("../README.md"))]
-#![cfg_attr(not(feature = "client"), doc = "Offline parts of the client of the event anchoring service.")]
+#![cfg_attr(feature = "recorder", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "recorder"), doc = "Parts of the client of the event anchoring service.")]
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
@@ -25,6 +25,8 @@ mod payloads;
 mod policy;
 mod prepare;
 mod receipt;
+#[cfg(feature = "recorder")]
+mod recorder;
 mod scope;
 mod signer;
 mod state_head;
@@ -69,6 +71,8 @@ pub use prepare::{
     PreparedEventAnchor, PreparedGrantAnchor, PreparedRevocation, Revocation, SignedClaim, SignedGrant, SignerRole,
 };
 pub use receipt::Receipt;
+#[cfg(feature = "recorder")]
+pub use recorder::{KeptEvent, RecordOptions, RecordedEvent, Recorder, RecorderOptions, RecorderProgress};
 pub use scope::Scope;
 pub use signer::{signer_of, BoxFuture, LocalKey, Signer};
 pub use tags::{client_event_commit, client_revoker, operator_revoker, origin_fingerprint_of};

@@ -55,14 +55,14 @@ pub struct ManyEvents<I> {
 }
 
 impl Client {
-    /// Anchors any number of events, in batches, without receipts that are written down: for that, see `Recorder`. An
-    /// event is taken from the iterator when there is room for it in a batch, and has an id before it is sent.
+    /// Anchors any number of events, in batches. A `Recorder` keeps them on the disk, too. An event is taken from the
+    /// iterator when there is room for it in a batch, and has an id before it is sent.
     ///
     /// ```no_run
     /// # async fn example(client: event_anchoring::Client) -> event_anchoring::Result<()> {
     /// use event_anchoring::{Event, Hash, ManyOptions};
-    /// let events: Vec<Event> = ["a", "b"].iter().map(|text| Event::new(Hash::sha256(text))).collect::<Result<_, _>>()?;
-    /// let mut many = client.create_many(events, ManyOptions::default())?;
+    /// let events: Result<Vec<Event>, _> = ["a", "b"].iter().map(|text| Event::new(Hash::sha256(text))).collect();
+    /// let mut many = client.create_many(events?, ManyOptions::default())?;
     /// while let Some(item) = many.next().await? {
     ///     println!("{}: {}", item.client_event_id, item.result.status);
     /// }
@@ -97,9 +97,9 @@ impl<I: Iterator<Item = Event>> ManyEvents<I> {
     /// for what is left, with the same ids: what was recorded is replayed, not recorded twice.
     ///
     /// # Errors
-    /// As [`create_event_anchors`](Client::create_event_anchors), of the first batch that failed; `outcome_unknown` with
-    /// the ids of all events that may be recorded and of which nothing was said; `invalid_input` for an event that names
-    /// itself [`ClientEventId::None`], which is left out.
+    /// As [`create_event_anchors`](Client::create_event_anchors), of the first batch that failed; `outcome_unknown`
+    /// with the ids of all events that may be recorded and of which nothing was said; `invalid_input` for an event that
+    /// names itself [`ClientEventId::None`], which is left out.
     pub async fn next(&mut self) -> Result<Option<ManyItem>> {
         loop {
             if let Some(item) = self.answered.pop_front() {

@@ -30,6 +30,8 @@ use zeroize::Zeroizing;
 pub use config::{ClientBuilder, Timeouts};
 pub use follow::{FollowOptions, FollowedHead, HeadFollower, HeldHead};
 pub use items::{EventItems, RecordItems};
+#[cfg(feature = "recorder")]
+pub(crate) use many::SIGNED_ITEMS_MAX;
 pub use many::{ManyEvents, ManyItem, ManyOptions};
 pub use monitor::{FileMonitorStore, MemoryMonitorStore, Monitor, MonitorStore, Observation};
 pub use options::{

@@ -36,8 +36,8 @@ struct Members<'a> {
     salt: Option<Hash>,
 }
 
-/// The canonical bytes of an envelope. `when` is one that was checked; `who` and `salt` come from elsewhere if the options
-/// have none.
+/// The canonical bytes of an envelope. `when` is one that was checked; `who` and `salt` come from elsewhere if the
+/// options have none.
 ///
 /// # Errors
 /// `envelope_malformed`, `envelope_number_unsafe` or `envelope_too_large`.

@@ -23,8 +23,8 @@ const BYTES_MAX: usize = 1024 * 1024;
 const NESTING_MAX: usize = 64;
 const ATTACHMENTS_MAX: usize = 64;
 
-/// What happened, as it was recorded. Its [`event_hash`](Self::event_hash) is what a receipt proves; `when` and `who` are
-/// the word of who recorded it.
+/// What happened, as it was recorded. Its [`event_hash`](Self::event_hash) is what a receipt proves; `when` and `who`
+/// are the word of who recorded it.
 ///
 /// ```
 /// use event_anchoring::{Envelope, EnvelopeOptions};

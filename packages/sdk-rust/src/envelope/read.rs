@@ -1,4 +1,5 @@
-//! From bytes that may be an attacker's to an envelope. The order of the checks is that of docs/PROTOCOL.md, "Envelopes".
+//! From bytes that may be an attacker's to an envelope. The order of the checks is that of docs/PROTOCOL.md,
+//! "Envelopes".
 
 use serde_json::{Map, Value};
 

@@ -12,6 +12,8 @@ mod note;
 mod prepare;
 mod receipt;
 mod scope;
+#[cfg(feature = "recorder")]
+mod spool;
 mod trust_root;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! A transport that answers as a script says, and the examples of the OpenAPI document.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+pub mod service;
+
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -134,8 +136,25 @@ fn hash(value: &Value) -> Option<Hash> {
     value.as_str().map(|text| Hash::from_hex(text).unwrap())
 }
 
+/// Standard base64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word = (0..3).fold(0, |word, at| word << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
+        let digit = |at: usize| char::from(alphabet[(word >> (18 - 6 * at) & 63) as usize]);
+        text.extend((0..4).map(|at| if at <= chunk.len() { digit(at) } else { '=' }));
+    }
+    text
+}
+
 /// The anchor of an event that was sent.
 pub fn event_anchor(sent: &Value) -> Value {
+    event_anchor_and_leaf(sent).0
+}
+
+/// The same, and its leaf in base64.
+pub fn event_anchor_and_leaf(sent: &Value) -> (Value, String) {
     let refs = &sent["semantic_anchor"];
     let reference = |name: &str| hash(&refs[name]);
     let id = sent["client_event_id"].as_str();
@@ -187,8 +206,9 @@ pub fn event_anchor(sent: &Value) -> Value {
             LeafBody::SignedEvent(event, actor)
         }
     };
-    anchor["anchor_id"] = anchor_id_of(&Leaf { header, body }.encode().unwrap()).to_hex().into();
-    anchor
+    let leaf = Leaf { header, body }.encode().unwrap();
+    anchor["anchor_id"] = anchor_id_of(&leaf).to_hex().into();
+    (anchor, base64(&leaf))
 }
 
 /// What a service answers that has committed an event, or a batch of them.
