@@ -1,5 +1,6 @@
 import type { Maker } from "../artefact.ts";
 import { anchorVerify } from "./anchor-verify.ts";
+import { npmAdapters } from "./npm-adapters.ts";
 import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
 import { npmSdk } from "./npm-sdk.ts";
@@ -11,6 +12,7 @@ import { verifyPage } from "./verify-page.ts";
 /** Everything that is released, in the order in which it is made. */
 export const MAKERS: readonly Maker[] = [
   npmSdk,
+  npmAdapters,
   npmAnchorctl,
   npmRaft,
   pythonPackages,

@@ -137,8 +137,9 @@ async function makeRecorderTypes(staging: string): Promise<void> {
       const text = await readFile(join(built, name), "utf8");
       await writeFile(join(work, name), text.replaceAll(/(?<= from )"\.\.\/[\w-]+\.ts"/gu, JSON.stringify(MAIN)));
     }
+    const sibling = { name: MAIN, isBeside: true };
     const files = ["recorder.d.ts", "recorder.d.cts"].map((name) => join(staging, "dist", name));
-    await bundleTypes({ package: work, entry: join(work, "index.d.ts"), bundled: BUNDLED, files, sibling: MAIN });
+    await bundleTypes({ package: work, entry: join(work, "index.d.ts"), bundled: BUNDLED, files, sibling });
   } finally {
     await rm(work, { recursive: true });
   }

@@ -13,8 +13,8 @@ export interface TypesOrder {
   /** Packages of this repository whose types go in. */
   readonly bundled: readonly string[];
   readonly files: readonly string[];
-  /** A package whose types stay outside; a file imports them from `index` beside it. */
-  readonly sibling?: string;
+  /** What stays outside. A file imports it under this name, or from `index` beside it. */
+  readonly sibling?: { readonly name: string; readonly isBeside: boolean };
 }
 
 /** Compiled as a user without Node's types would. */
@@ -38,12 +38,14 @@ export async function bundleTypes(order: TypesOrder): Promise<void> {
     const said = extract(order, rollup);
     if (said.length > 0) throw new ReleaseError(`the types of ${order.entry}:\n${said.join("\n")}`);
     const text = await readFile(rollup, "utf8");
-    const sibling = `'${order.sibling ?? ""}'`;
+    const { sibling: { name, isBeside } = { name: "", isBeside: false } } = order;
+    const sibling = `'${name}'`;
     const imported = (text.match(/^import .*$/gmu) ?? []).find((line) => !line.endsWith(`from ${sibling};`));
     if (imported !== undefined) throw new ReleaseError(`the types of ${order.entry} still have ${imported}`);
     for (const file of order.files) {
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text.replaceAll(sibling, file.endsWith(".cts") ? '"./index.cjs"' : '"./index.js"'));
+      const beside = file.endsWith(".cts") ? '"./index.cjs"' : '"./index.js"';
+      await writeFile(file, isBeside ? text.replaceAll(sibling, beside) : text);
     }
   } finally {
     await rm(work, { recursive: true });
