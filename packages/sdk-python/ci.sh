@@ -111,5 +111,6 @@ END
   rm -rf "$project"
 done
 "$python" -W error -m pdoc --docformat google --output-directory dist/docs \
-  event_anchoring event_anchoring.asynchronous event_anchoring.synchronous event_anchoring.tiles
+  event_anchoring event_anchoring.asynchronous event_anchoring.synchronous event_anchoring.tiles \
+  event_anchoring.adapters event_anchoring.adapters.langchain
 echo 'sdk-python: passed'

@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, Tuple, runtime_checkable
 
 if TYPE_CHECKING:
@@ -129,9 +130,8 @@ def _library() -> Any:  # noqa: ANN401
     try:
         import httpx2
     except ModuleNotFoundError:
-        import httpx  # type: ignore[import-not-found, unused-ignore]
-
-        return httpx
+        # Python 3.9 has this one; type checkers find it only where another package has brought it along.
+        return import_module("httpx")
     return httpx2
 
 
