@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import socket
@@ -27,6 +28,7 @@ from event_anchoring import (
     Monitor,
     NotFound,
     OutcomeUnknown,
+    Recorder,
     RetryPolicy,
     TrustRootChain,
     Unauthorized,
@@ -38,6 +40,7 @@ from event_anchoring import (
     verify_receipt,
     verify_trust_root,
 )
+from event_anchoring.adapters import RecordingHandler, RecordingMiddleware, RecordingProcessor
 from event_anchoring.leaf import anchor_id_of
 from event_anchoring.tiles import TILE_WIDTH
 
@@ -246,9 +249,9 @@ def test_the_readme(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypa
     ):
         assert placeholder in readme
         readme = readme.replace(placeholder, value)
-    # What is shown under "Offline" reads files: tests/test_readme.py runs it.
-    before, offline = readme.split("\n## Offline\n")
-    shown = before + offline.split("\n## ", 1)[1]
+    # What is shown there reads files, or needs frameworks: tests/test_readme.py and tests/test_adapters.py run it.
+    elsewhere = ("Offline\n", "Recording what frameworks see\n")
+    shown = "".join(each for each in readme.split("\n## ") if not each.startswith(elsewhere))
     snippets = re.findall(r"```python\n(.*?)```", shown, re.DOTALL)
     first: Dict[str, Any] = {}
     for snippet in snippets:
@@ -272,6 +275,36 @@ def test_the_log_itself(client: Client, chain: TrustRootChain) -> None:
     hashes = client.get_tile(created.origin_fingerprint, 0, bundle, width=width)
     assert [anchor_id_of(each) for each in leaves] == list(hashes)
     assert hashes[place].hex() == created.anchor_id
+
+
+def test_the_trace_of_what_adapters_record(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
+    async def app(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    async def receive() -> Dict[str, Any]:
+        return {}
+
+    async def send(_: Any) -> None:
+        return None
+
+    log = logging.Logger("billing")
+    with Recorder.open(client, tmp_path) as recorder:
+        log.addHandler(RecordingHandler(recorder))
+        log.warning("refund without receipt", extra={"order": "4711"})
+        RecordingProcessor(recorder)(None, "info", {"event": "refunded"})
+        scope = {"type": "http", "method": "GET", "path": "/"}
+        asyncio.run(RecordingMiddleware(app, recorder=recorder)(scope, receive, send))
+        recorder.flush()
+    payloads = list(tmp_path.glob("kept/*/*.json"))
+    assert len(payloads) == 3
+    for payload in payloads:
+        event_hash = sha256(payload.read_bytes()).digest()
+        receipt = payload.with_name(f"{payload.name}.tlog-proof").read_text(encoding="utf-8")
+        verified = verify_receipt(receipt, trust_root=chain, event_hash=event_hash)
+        traced = client.trace(verified.anchor_id).anchor
+        assert isinstance(traced, models.EventAnchor)
+        assert (traced.anchor_id, traced.event_hash) == (verified.anchor_id.hex(), event_hash.hex())
 
 
 def test_a_delegation_read_back(client: Client, chain: TrustRootChain) -> None:
