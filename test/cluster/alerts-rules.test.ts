@@ -42,7 +42,7 @@ describe("each alert", () => {
 
   test.each(alerts)("$name has a section, a severity and a test that sees it fire", ({ name, text }) => {
     expect(page).toContain(`\n## ${name}\n`);
-    expect(text).toContain(`runbook: docs/operating/alerts.md#${name.toLowerCase()}`);
+    expect(text).toContain(`runbook_url: docs/operating/alerts.md#${name.toLowerCase()}`);
     expect(text).toMatch(/severity: (critical|warning)/u);
     expect(tests).toMatch(new RegExp(`alertname: ${name}\\n +exp_alerts:\\n`, "u"));
   });

@@ -43,7 +43,7 @@ describe("the rules", () => {
   test("have a severity, a summary, and a page with that section", () => {
     expect(RULES.match(/severity: (critical|warning)/g)).toHaveLength(ALERTS.length);
     expect(RULES.match(/^ {10}summary: /gm)).toHaveLength(ALERTS.length);
-    const pages = [...RULES.matchAll(/runbook: (\S+)#(\S+)/g)];
+    const pages = [...RULES.matchAll(/runbook_url: (\S+)#(\S+)/g)];
     const headings = (page = ""): string[] =>
       [...read(page).matchAll(/^## (.+)$/gm)].map(([, title = ""]) =>
         title
