@@ -343,6 +343,17 @@ describe("anchorctl doctor", () => {
   });
 });
 
+test.each([
+  ["postgresql://owner:x@[::1]:5433/anchoring", "::1:5433"],
+  ["postgresql://owner:x@%2Frun%2Fother/anchoring", "/run/other/.s.PGSQL.5432"],
+  ["postgresql://owner:x@db.local/anchoring", "db.local:5432"],
+])("the database of %s is looked for at %s", async (databaseUrl, address) => {
+  const host = goodHost(node);
+  host.edit(node.paths.controlPlaneFile, { database_url: databaseUrl });
+  host.closed.set(address, "refused");
+  expect((await told(host)).lines.join("\n")).toContain(`Postgres at ${address}: refused`);
+});
+
 describe("anchorctl doctor on this machine", () => {
   test("names what is wrong with real files and ports", async () => {
     const { controlPlaneFile, databaseDir, backupDir } = node.paths;

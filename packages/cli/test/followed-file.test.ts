@@ -1,4 +1,15 @@
-import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -30,6 +41,14 @@ function take(followed: FollowedFile): string[] {
     chunk.settle();
   }
   return found;
+}
+
+/** The id of the only line there is, settled. */
+function takeOne(followed: FollowedFile): string {
+  const chunk = followed.next();
+  expect(chunk?.lines).toHaveLength(1);
+  chunk?.settle();
+  return chunk?.lines[0]?.clientEventId ?? "";
 }
 
 describe("a file that is followed", () => {
@@ -104,6 +123,82 @@ describe("a file that is followed", () => {
     appendFileSync(file, "c\n");
     expect(take(followed)).toEqual(["c"]);
     followed.close();
+  });
+
+  test("whose inode and offsets come again has other events", () => {
+    writeFileSync(file, "a\n");
+    const first = open();
+    const ids = [takeOne(first)];
+    truncateSync(file, 0);
+    expect(take(first)).toEqual([]);
+    appendFileSync(file, "b\n");
+    ids.push(takeOne(first));
+    first.close();
+    truncateSync(file, 0);
+    const second = open();
+    expect(take(second)).toEqual([]);
+    appendFileSync(file, "c\n");
+    ids.push(takeOne(second));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test("that was emptied while lines were unsettled gives the new ones a time of their own", () => {
+    writeFileSync(file, "a\n");
+    const first = open();
+    take(first);
+    appendFileSync(file, "b\n");
+    expect(textsOf(first.next())).toEqual(["b"]);
+    first.close();
+    const earlier = "2026-11-21T02:43:41.734Z";
+    const kept = JSON.parse(readFileSync(state, "utf8")) as object;
+    writeFileSync(state, JSON.stringify({ ...kept, when: earlier }));
+    truncateSync(file, 0);
+    const second = open();
+    expect(take(second)).toEqual([]);
+    appendFileSync(file, "c\n");
+    const [line] = second.next()?.lines ?? [];
+    expect(line?.when).not.toBe(earlier);
+    second.close();
+  });
+
+  test("keeps the ids of an earlier release's state, which has no generation", () => {
+    writeFileSync(file, "a\n");
+    const { ino } = statSync(file);
+    const seed = "07".repeat(32);
+    writeFileSync(state, JSON.stringify({ file, inode: ino, offset: 0, when: "2026-11-21T02:43:41.734Z", seed }));
+    const id = createHash("sha256").update(`${seed}:${ino}:0`).digest("hex").slice(0, 32);
+    expect(open().next()?.lines[0]?.clientEventId).toBe(id);
+  });
+
+  test("whose last line had no newline is not read again after a crash behind it", () => {
+    writeFileSync(file, "a\nb");
+    const first = open();
+    expect(take(first)).toEqual(["a"]);
+    first.close();
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, "c\n");
+    const second = open();
+    const chunk = second.next();
+    chunk?.settle();
+    second.close();
+    expect(textsOf(chunk)).toEqual(["b"]);
+    expect(take(open())).toEqual(["c"]);
+  });
+
+  test("that was rotated twice while nobody followed says what was not read", () => {
+    writeFileSync(file, "a\n");
+    const first = open();
+    take(first);
+    first.close();
+    renameSync(file, `${file}.2`);
+    utimesSync(`${file}.2`, 1000, 1000);
+    writeFileSync(`${file}.3`, "before\n");
+    utimesSync(`${file}.3`, 500, 500);
+    writeFileSync(`${file}.1`, "b\n");
+    utimesSync(`${file}.1`, 2000, 2000);
+    writeFileSync(file, "c\n");
+    expect(take(open())).toEqual(["c"]);
+    expect(gaps).toEqual([expect.stringContaining(`${file}.1 was not followed`)]);
   });
 
   test("has a state of its own", () => {

@@ -55,7 +55,9 @@ export async function checkListeners(host: Host, settings: ControlPlaneSettings)
 function databaseAddress(databaseUrl: string): ListenerAddress {
   const url = new URL(databaseUrl);
   const port = Number(url.searchParams.get("port") ?? (url.port === "" ? POSTGRES_PORT : url.port));
-  const host = url.searchParams.get("host") ?? url.hostname;
+  // In the place of a name an address of IPv6 has brackets, and a socket's folder is percent-encoded.
+  const named = decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/u, "$1");
+  const host = url.searchParams.get("host") ?? named;
   return host.startsWith("/") ? { socket: join(host, `.s.PGSQL.${port}`) } : { host, port };
 }
 

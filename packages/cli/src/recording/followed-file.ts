@@ -1,6 +1,7 @@
 /** A file of lines that grows, is rotated and is read on where an earlier run has ended. */
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fstatSync, openSync, readFileSync, readSync, readdirSync, statSync } from "node:fs";
+import type { Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { asCliError, replaceDurably } from "../files/read-input.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -17,8 +18,10 @@ interface TailState {
   readonly offset: number;
   /** The `when` of the lines from there on: recorded again they are the same events. */
   readonly when: string;
-  /** Makes the ids of the lines, with inode and offset. */
+  /** Makes the ids of the lines, with generation, inode and offset. */
   readonly seed: string;
+  /** How often a file was begun: an inode and its offsets may come again with other lines. */
+  readonly generation: number;
 }
 
 /** A line, with what makes it the same event whenever it is recorded. */
@@ -57,6 +60,7 @@ export class FollowedFile {
       offset: 0,
       when: "",
       seed: randomBytes(32).toString("hex"),
+      generation: 0,
     };
     if (state.file === path) return new FollowedFile(path, statePath, state, onGap);
     const message = `${statePath} is of ${state.file}: one folder for each file that is followed`;
@@ -92,15 +96,14 @@ export class FollowedFile {
       this.#fd = openSync(this.#path, "r");
     }
     const { ino, size } = fstatSync(this.#fd);
-    if (ino !== inode) this.#state = { ...this.#state, inode: ino, offset: 0 };
-    else if (size < this.#state.offset) this.#state = { ...this.#state, offset: 0 };
+    if (ino !== inode || isShorter(size, this.#state)) this.#state = begun(this.#state, ino);
     return true;
   }
 
   #read(): FollowedChunk | null {
     const fd = this.#fd;
     if (fd === null) return null;
-    const { offset: start, inode, seed } = this.#state;
+    const { offset: start } = this.#state;
     const splitter = new LineSplitter();
     const lines: Uint8Array[] = [];
     let at = start;
@@ -118,7 +121,7 @@ export class FollowedFile {
     this.#save({ ...this.#state, when });
     let offset = start;
     const followed = lines.map((line) => {
-      const clientEventId = idOf(seed, inode, offset);
+      const clientEventId = idOf(this.#state, offset);
       offset += line.length + NEWLINE_BYTES;
       return { line, when, clientEventId };
     });
@@ -129,13 +132,18 @@ export class FollowedFile {
   #isRotated(): boolean {
     const current = statSync(this.#path, { throwIfNoEntry: false });
     if (current === undefined || this.#fd === null) return false;
-    return current.ino !== this.#state.inode || current.size < this.#state.offset - NEWLINE_BYTES;
+    return current.ino !== this.#state.inode || isShorter(current.size, this.#state);
   }
 
   #leave(): void {
-    this.close();
     const { ino } = statSync(this.#path);
-    this.#save({ ...this.#state, inode: ino, offset: 0, when: "" });
+    const between =
+      this.#fd === null || ino === this.#state.inode ? null : newerThan(fstatSync(this.#fd), ino, this.#path);
+    if (between !== null) {
+      this.#onGap(`${this.#path} was rotated more than once, and ${between} was not followed: lines may be missing`);
+    }
+    this.close();
+    this.#save(begun(this.#state, ino));
   }
 
   #save(state: TailState): void {
@@ -144,21 +152,51 @@ export class FollowedFile {
   }
 }
 
-/** The file that has this inode now, beside the one that it was. */
-function fileOf(inode: number, path: string): string | null {
-  const folder = dirname(path);
-  const names = readdirSync(folder).filter((name) => name.startsWith(basename(path)));
-  const found = names.find((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.ino === inode);
-  return found === undefined ? null : join(folder, found);
+/** A file from its beginning: none of its lines is one that was recorded. */
+function begun(state: TailState, inode: number): TailState {
+  return { ...state, inode, offset: 0, when: "", generation: state.generation + 1 };
 }
 
-function idOf(seed: string, inode: number, offset: number): string {
-  return createHash("sha256").update(`${seed}:${inode}:${offset}`).digest("hex").slice(0, 32);
+/** Whether the file was emptied. A last line without a newline counts as if it had one. */
+function isShorter(size: number, { offset }: TailState): boolean {
+  return size < offset - NEWLINE_BYTES;
+}
+
+/** The file and those beside it whose names begin alike. */
+function siblingsOf(path: string): (Stats & { readonly path: string })[] {
+  const folder = dirname(path);
+  const names = readdirSync(folder).filter((name) => name.startsWith(basename(path)));
+  return names.flatMap((name) => {
+    const sibling = join(folder, name);
+    const found = statSync(sibling, { throwIfNoEntry: false });
+    return found === undefined ? [] : [Object.assign(found, { path: sibling })];
+  });
+}
+
+/** The file that has this inode now, beside the one that it was. */
+function fileOf(inode: number, path: string): string | null {
+  return siblingsOf(path).find(({ ino }) => ino === inode)?.path ?? null;
+}
+
+/** A file that was written after the one that is left and is not the present one; null: there is none. */
+function newerThan(left: Stats, present: number, path: string): string | null {
+  const found = siblingsOf(path).find((sibling) => {
+    const isOther = sibling.ino !== left.ino && sibling.ino !== present;
+    return isOther && sibling.isFile() && sibling.size > 0 && sibling.mtimeMs > left.mtimeMs;
+  });
+  return found?.path ?? null;
+}
+
+/** A state of an earlier release has no generation until a file is begun: its lines keep their ids. */
+function idOf({ seed, inode, generation }: TailState, offset: number): string {
+  const place = generation === 0 ? `${inode}:${offset}` : `${generation}:${inode}:${offset}`;
+  return createHash("sha256").update(`${seed}:${place}`).digest("hex").slice(0, 32);
 }
 
 function loadState(path: string): TailState | null {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as TailState;
+    const state = JSON.parse(readFileSync(path, "utf8")) as TailState;
+    return { ...state, generation: state.generation ?? 0 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     if (error instanceof SyntaxError)
