@@ -3,6 +3,7 @@ import type { Anchor } from "../anchors.ts";
 import type { BatchItem } from "../answers.ts";
 import type { Client } from "../client.ts";
 import { AnchoringError, ApiProblem, InvalidInput } from "../errors.ts";
+import { hex32 } from "../inputs.ts";
 import type { JsonBody } from "../json-body.ts";
 import type { SemanticAnchorInput } from "../prepare-event.ts";
 import type { Receipt } from "../receipt.ts";
@@ -12,16 +13,24 @@ import { fromWireNames } from "../wire-names.ts";
 import { EventRefused } from "./errors.ts";
 import type { WaitingEvent } from "./waiting-event.ts";
 
-/** `again`: it stays in the spool; the error is what the client said, null if only the receipt is missing. */
+/**
+ * `again`: it stays in the spool. The error is what the client said, null if only the receipt is missing. It is for all
+ * if no other event would do better now: nobody answers, say.
+ */
 export type ServiceOutcome =
   | { readonly kind: "anchored"; readonly anchor: Anchor; readonly receipt: Receipt }
   | { readonly kind: "refused"; readonly error: EventRefused }
-  | { readonly kind: "again"; readonly error: Error | null };
+  | { readonly kind: "again"; readonly error: Error | null; readonly isForAll: boolean };
 
 /** Statuses that are about the event itself: it would be refused again. */
 const ABOUT_THE_EVENT: ReadonlySet<number> = new Set([400, 404, 409, 410, 413, 422]);
 /** Statuses of a whole batch for which some event in it may be the reason. */
 const ABOUT_SOME_EVENT: ReadonlySet<number> = new Set([400, 413, 422]);
+/**
+ * Codes that are never about an event: a closed or lost origin, for which another one takes it; and what the client
+ * calls an answer without a code, which something between it and the service has given.
+ */
+const ABOUT_NO_EVENT = /^(?:origin|http)_/;
 
 function requestOf({ handle, eventHash, fields }: WaitingEvent, signer: Signer | undefined): EventToCreate {
   const event = { eventHash, clientEventId: handle.clientEventId };
@@ -33,22 +42,30 @@ function requestOf({ handle, eventHash, fields }: WaitingEvent, signer: Signer |
   if (actorPublicKey === undefined) return said;
   if (actorSignature !== undefined) return { ...said, actorPublicKey, actorSignature };
   // The spool has no key: what was recorded for a signer waits until a recorder has that signer.
-  if (signer === undefined) throw new InvalidInput("actorSigner", `expected that of ${actorPublicKey}`);
+  if (signer === undefined || hex32("publicKey", signer.publicKey) !== actorPublicKey) {
+    throw new InvalidInput("actorSigner", `expected that of ${actorPublicKey}`);
+  }
   return { ...said, actorPublicKey, actorSigner: signer };
+}
+
+/** Only this event has to be sent again. */
+function again(error: Error | null): ServiceOutcome {
+  return { kind: "again", error, isForAll: false };
 }
 
 function outcomeOf(item: BatchItem, event: WaitingEvent): ServiceOutcome {
   const { anchor, receipt, problem } = item;
-  if (anchor !== null) return receipt === null ? { kind: "again", error: null } : { kind: "anchored", anchor, receipt };
-  if (problem === null)
-    return { kind: "again", error: new AnchoringError("answer_malformed", "neither anchor nor problem") };
+  if (anchor !== null) return receipt === null ? again(null) : { kind: "anchored", anchor, receipt };
+  if (problem === null) return again(new AnchoringError("answer_malformed", "neither anchor nor problem"));
   const { code, detail, status } = problem;
-  // A closed or lost origin is not the event's fault: another one takes it.
-  if (ABOUT_THE_EVENT.has(status) && !code.startsWith("origin_")) {
+  if (ABOUT_THE_EVENT.has(status) && !ABOUT_NO_EVENT.test(code)) {
     return { kind: "refused", error: new EventRefused(code, detail, event.handle.clientEventId, status) };
   }
-  return { kind: "again", error: new AnchoringError(code, detail) };
+  return again(new AnchoringError(code, detail));
 }
+
+/** An event, and what asks for it. */
+type EventToAskFor = readonly [WaitingEvent, EventToCreate];
 
 /**
  * Asks for a batch. If the service refuses the whole for what one of them is, halves are asked for, so that the one is
@@ -61,26 +78,53 @@ export async function askService(
   signer: Signer | undefined,
   signal: AbortSignal,
 ): Promise<readonly ServiceOutcome[]> {
+  const outcomes = new Map<WaitingEvent, ServiceOutcome>();
+  const asked: EventToAskFor[] = [];
+  for (const event of events) {
+    try {
+      asked.push([event, requestOf(event, signer)]);
+    } catch (error) {
+      // Nobody can ask for it here. The others do not wait for it.
+      outcomes.set(event, again(error instanceof Error ? error : new Error("no request", { cause: error })));
+    }
+  }
+  const send: SendBatch = (requests) => client.createEventAnchors(requests, { sharedReceipts: true, signal });
+  const answers = asked.length === 0 ? [] : await ask(send, asked);
+  for (const [at, [event]] of asked.entries()) outcomes.set(event, answers[at] ?? again(null));
+  return events.map((event) => outcomes.get(event) ?? again(null));
+}
+
+type SendBatch = (requests: readonly EventToCreate[]) => ReturnType<Client["createEventAnchors"]>;
+
+async function ask(send: SendBatch, asked: readonly EventToAskFor[]): Promise<readonly ServiceOutcome[]> {
   try {
-    const requests = events.map((event) => requestOf(event, signer));
-    const { results } = await client.createEventAnchors(requests, { sharedReceipts: true, signal });
-    return events.map((event, at) => {
+    const { results } = await send(asked.map(([, request]) => request));
+    return asked.map(([event], at) => {
       const item = results[at];
-      return item === undefined ? { kind: "again", error: null } : outcomeOf(item, event);
+      return item === undefined ? again(null) : outcomeOf(item, event);
     });
   } catch (error) {
     if (!(error instanceof AnchoringError)) throw error;
-    const isForSome = error instanceof ApiProblem && ABOUT_SOME_EVENT.has(error.status);
-    if (!isForSome) return events.map(() => ({ kind: "again", error }));
-    const [only] = events;
-    if (events.length === 1 && only !== undefined) {
-      const { code, message, status } = error;
-      return [{ kind: "refused", error: new EventRefused(code, message, only.handle.clientEventId, status) }];
-    }
-    const half = events.length >> 1;
-    const first = await askService(client, events.slice(0, half), signer, signal);
-    return [...first, ...(await askService(client, events.slice(half), signer, signal))];
+    if (!isAboutSome(error)) return asked.map(() => ({ kind: "again", error, isForAll: true }));
+    const [only] = asked;
+    if (asked.length === 1 && only !== undefined) return [outcomeOfOnly(only[0], error)];
+    const half = asked.length >> 1;
+    const first = await ask(send, asked.slice(0, half));
+    return [...first, ...(await ask(send, asked.slice(half)))];
   }
+}
+
+/** Whether fewer events might be taken. The client refuses a batch before it sends it, for a malformed event, say. */
+function isAboutSome(error: AnchoringError): boolean {
+  if (error instanceof ApiProblem) return ABOUT_SOME_EVENT.has(error.status) && !ABOUT_NO_EVENT.test(error.code);
+  return error instanceof InvalidInput;
+}
+
+/** What the service refuses is refused; what the client refuses may be a matter of how it was opened. */
+function outcomeOfOnly({ handle }: WaitingEvent, error: AnchoringError): ServiceOutcome {
+  if (!(error instanceof ApiProblem)) return again(error);
+  const { code, message, status } = error;
+  return { kind: "refused", error: new EventRefused(code, message, handle.clientEventId, status) };
 }
 
 /** Whether its request carries a signature: of these a batch takes fewer. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FolderInUse } from "./errors.ts";
+import { FILE_MODE } from "./files.ts";
 
 /** `lock-<process id>-<start>-<nonce>` */
 const LOCK = /^lock-(\d{1,10})-(\d{1,20})-[0-9a-f]{8}$/;
@@ -51,7 +52,7 @@ export class FolderLock {
   static take(folder: string): FolderLock {
     const name = `lock-${process.pid}-${startOf(process.pid) ?? "0"}-${randomBytes(4).toString("hex")}`;
     const lock = new FolderLock(join(folder, name));
-    writeFileSync(lock.#path, "", { flag: "wx" });
+    writeFileSync(lock.#path, "", { flag: "wx", mode: FILE_MODE });
     const others = readdirSync(folder).filter((other) => other !== name);
     const holder = others.map((other) => holderOf(folder, other)).find((pid) => pid !== null);
     if (holder === undefined || holder === null) return lock;

@@ -12,6 +12,7 @@ import type { SemanticAnchorInput } from "../prepare-event.ts";
 import { fieldsOf } from "./ask-service.ts";
 import { Delivery } from "./delivery.ts";
 import { NotFlushed } from "./errors.ts";
+import { FOLDER_MODE } from "./files.ts";
 import { FolderLock } from "./folder-lock.ts";
 import { RecordedEvent } from "./recorded-event.ts";
 import { attachmentsOf, recorderSettings } from "./recorder-options.ts";
@@ -52,16 +53,16 @@ export class Recorder {
   readonly #spool: Spool;
   readonly #delivery: Delivery;
   readonly #beforeExit: () => void;
-  /** Fields by what they were made of: most events refer to the same. */
-  readonly #fields = new WeakMap<object, string | null>();
-  #plainFields: string | null | undefined;
+  /** What the request says of an event that has no references of its own: most have none. */
+  readonly #usualFields: string | null;
   #isClosed = false;
 
-  private constructor(settings: RecorderSettings, lock: FolderLock) {
+  private constructor(settings: RecorderSettings, lock: FolderLock, firstMade: string | undefined) {
     const { directory, files, spoolBytesMax, exitFlushMs } = settings;
     this.#settings = settings;
     this.#lock = lock;
-    const { spool, events } = Spool.open(join(directory, "spool"), files, spoolBytesMax);
+    this.#usualFields = this.#fieldsOf(settings.semanticAnchor);
+    const { spool, events } = Spool.open(join(directory, "spool"), files, spoolBytesMax, firstMade);
     this.#spool = spool;
     this.#delivery = new Delivery(settings, spool);
     for (const recovered of events) this.#recover(recovered);
@@ -79,10 +80,10 @@ export class Recorder {
   static open(options: RecorderOptions): Promise<Recorder> {
     return new Promise((resolve) => {
       const settings = recorderSettings(options);
-      mkdirSync(settings.directory, { recursive: true });
+      const firstMade = mkdirSync(settings.directory, { recursive: true, mode: FOLDER_MODE });
       const lock = FolderLock.take(settings.directory);
       try {
-        resolve(new Recorder(settings, lock));
+        resolve(new Recorder(settings, lock, firstMade));
       } catch (error) {
         lock.release();
         throw error;
@@ -112,13 +113,14 @@ export class Recorder {
     return this.#record({ hash: hex32("hash", hash), size }, null, options);
   }
 
-  /** Resolves when there is room in the spool again, some more than for one event. */
+  /** Resolves when there is room in the spool again, for the event that was refused last and some more. */
   room(): Promise<void> {
     return this.#delivery.room();
   }
 
   /**
-   * Resolves when all that was recorded is anchored and kept.
+   * Resolves when all that was recorded before the call is anchored and kept, or refused. What waits for another try is
+   * sent at once.
    * @throws NotFlushed
    */
   flush({ timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {}): Promise<void> {
@@ -133,19 +135,17 @@ export class Recorder {
     if (this.#isClosed) return { left: 0 };
     this.#isClosed = true;
     process.removeListener("beforeExit", this.#beforeExit);
-    let left = 0;
     try {
       await this.#delivery.flush(timeoutMs);
     } catch (error) {
       if (!(error instanceof NotFlushed)) throw error;
-      ({ left } = error);
     } finally {
       await this.#delivery.stop();
       await this.#spool.close();
       for (const fault of this.#spool.takeFaults()) this.#delivery.report(fault);
       this.#lock.release();
     }
-    return { left };
+    return { left: this.#delivery.left };
   }
 
   #record(content: Envelope["content"], bytes: Uint8Array | null, options: RecordOptions): RecordedEvent {
@@ -154,7 +154,8 @@ export class Recorder {
     const envelope = this.#envelopeOf(content, when, options);
     const id = idOf(options.clientEventId);
     const eventHash = createHash("sha256").update(envelope).digest();
-    const fields = this.#fieldsFor(options.semanticAnchor ?? this.#settings.semanticAnchor);
+    const own = options.semanticAnchor ?? null;
+    const fields = own === null ? this.#usualFields : this.#fieldsOf(own);
     const place = this.#spool.append({
       id: Buffer.from(id, "hex"),
       content: bytes,
@@ -186,15 +187,6 @@ export class Recorder {
   }
 
   /** What the request says beside the hash; null: nothing. @throws InvalidInput */
-  #fieldsFor(semanticAnchor: SemanticAnchorInput | null): string | null {
-    const known = semanticAnchor === null ? this.#plainFields : this.#fields.get(semanticAnchor);
-    if (known !== undefined) return known;
-    const fields = this.#fieldsOf(semanticAnchor);
-    if (semanticAnchor === null) this.#plainFields = fields;
-    else this.#fields.set(semanticAnchor, fields);
-    return fields;
-  }
-
   #fieldsOf(semanticAnchor: SemanticAnchorInput | null): string | null {
     const actorPublicKey = this.#settings.actorSigner?.publicKey ?? null;
     const prepared = prepareEventAnchor({ originFingerprint: ZEROS, eventHash: ZEROS, semanticAnchor, actorPublicKey });

@@ -1,4 +1,4 @@
-/** The bytes of a spool: docs/recorder.md, "The spool". The same in three languages, by test/vectors/spool.json. */
+/** The bytes of a spool: docs/recorder.md, "The spool". The same in every language, by test/vectors/spool.json. */
 import { crc32 } from "./crc32.ts";
 import { SpoolCorrupt } from "./errors.ts";
 

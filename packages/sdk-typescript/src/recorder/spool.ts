@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { InvalidInput } from "../errors.ts";
 import { SpoolCorrupt, SpoolFull, SpoolWriteFailed } from "./errors.ts";
+import { FILE_MODE, FOLDER_MODE, codeOf, parentsOf, syncParents } from "./files.ts";
 import type { RecorderFiles } from "./files.ts";
 import { frameLength, readSpool, writeFrame } from "./spool-frame.ts";
 import type { SpooledEvent } from "./spool-frame.ts";
@@ -42,6 +44,12 @@ export interface SpoolPlace {
   readonly length: number;
 }
 
+/** Whether an event was recorded later than another one. */
+export function isBehind(place: SpoolPlace, other: SpoolPlace): boolean {
+  const [file, otherFile] = [place.segment.number, other.segment.number];
+  return file === otherFile ? place.offset > other.offset : file > otherFile;
+}
+
 /** An event that an earlier run has left. */
 export interface RecoveredEvent {
   readonly event: SpooledEvent;
@@ -55,7 +63,10 @@ export class Spool {
   readonly #bytesMax: number;
   #segments: Segment[] = [];
   #current: Segment;
+  /** Folders above it that are not synced yet. */
+  #parents: ReadonlySet<string>;
   #bytes = 0;
+  #bytesRefused = 0;
   #durable = 0;
   #faults: SpoolWriteFailed[] = [];
   #scratch = Buffer.allocUnsafe(SCRATCH_BYTES);
@@ -64,8 +75,14 @@ export class Spool {
   /** The sync that is asked for and has not begun. */
   #nextSync: Promise<void> | null = null;
 
-  private constructor(folder: string, files: RecorderFiles, bytesMax: number, last: number) {
+  private constructor(
+    { folder, firstMade }: { readonly folder: string; readonly firstMade: string | undefined },
+    files: RecorderFiles,
+    bytesMax: number,
+    last: number,
+  ) {
     this.#folder = folder;
+    this.#parents = parentsOf(folder, firstMade);
     this.#files = files;
     this.#bytesMax = bytesMax;
     this.#current = this.#begin(last + 1);
@@ -73,15 +90,22 @@ export class Spool {
 
   /**
    * Reads what an earlier run has left, and begins a file of its own.
+   * @param firstMade the highest folder above it that was made for it
    * @throws SpoolCorrupt nothing was changed then
    */
-  static open(folder: string, files: RecorderFiles, bytesMax: number): { spool: Spool; events: RecoveredEvent[] } {
-    mkdirSync(folder, { recursive: true });
+  static open(
+    folder: string,
+    files: RecorderFiles,
+    bytesMax: number,
+    firstMade?: string,
+  ): { spool: Spool; events: RecoveredEvent[] } {
+    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
     const names = readdirSync(folder)
       .filter((name) => NAME.test(name))
       .sort();
     const read = names.map((name) => ({ name, ...contentOf(join(folder, name)) }));
-    const spool = new Spool(folder, files, bytesMax, Number(names.at(-1)?.slice(0, 16) ?? 0));
+    const last = Number(names.at(-1)?.slice(0, 16) ?? 0);
+    const spool = new Spool({ folder, firstMade }, files, bytesMax, last);
     const events = read.flatMap(({ name, events: found, length }) => spool.#recover(name, found, length));
     return { spool, events };
   }
@@ -96,17 +120,31 @@ export class Spool {
     return this.#durable;
   }
 
+  /** Bytes of the event that was refused last; 0: one was taken since. */
+  get bytesRefused(): number {
+    return this.#bytesRefused;
+  }
+
   hasRoom(bytes: number): boolean {
     return this.#bytes + bytes <= this.#bytesMax;
   }
 
   /**
    * Returns once the event would survive the end of this process.
-   * @throws SpoolFull, SpoolWriteFailed nothing was recorded
+   * @throws InvalidInput, SpoolFull, SpoolWriteFailed nothing was recorded
    */
   append(event: SpooledEvent): SpoolPlace {
     const length = frameLength(event);
-    if (!this.hasRoom(length)) throw new SpoolFull(this.#bytesMax);
+    if (length > this.#bytesMax) {
+      throw new InvalidInput(
+        "content",
+        `it takes ${length} bytes of the spool, which never has more than ${this.#bytesMax}`,
+      );
+    }
+    if (!this.hasRoom(length)) {
+      this.#bytesRefused = length;
+      throw new SpoolFull(this.#bytesMax);
+    }
     const segment = this.#segmentForNext();
     const frame = length <= this.#scratch.length ? this.#scratch : Buffer.allocUnsafe(length);
     writeFrame(frame, 0, event);
@@ -116,6 +154,7 @@ export class Spool {
     segment.events++;
     segment.waiting++;
     this.#bytes += length;
+    this.#bytesRefused = 0;
     return { segment, offset, length };
   }
 
@@ -215,7 +254,7 @@ export class Spool {
 
   #begin(number: number): Segment {
     const path = join(this.#folder, `${String(number).padStart(16, "0")}.spool`);
-    return this.#add(number, path, this.#files.openSync(path, "wx+", 0o600));
+    return this.#add(number, path, this.#files.openSync(path, "wx+", FILE_MODE));
   }
 
   #add(number: number, path: string, fd: number): Segment {
@@ -276,6 +315,8 @@ export class Spool {
       try {
         await this.#files.syncFile(segment.fd);
         if (synced === 0) await this.#files.syncPath(this.#folder);
+        await syncParents(this.#files, this.#parents);
+        this.#parents = new Set();
         segment.synced = size;
         this.#countDurable(segment, events);
       } catch (cause) {
@@ -308,10 +349,6 @@ export class Spool {
     this.#files.closeSync(segment.fd);
     rmSync(segment.path, { force: true });
   }
-}
-
-function codeOf(cause: unknown): string {
-  return (cause as NodeJS.ErrnoException).code ?? "failed";
 }
 
 /** @throws SpoolCorrupt with the file */
