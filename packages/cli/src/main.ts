@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { anchorctl } from "./anchorctl.ts";
 
-// Ctrl-C or a supervisor ends a watch in order, and every other command at once.
+// Ctrl-C or a supervisor ends a watch and `tail` in order, and every other command at once.
 const stop = new AbortController();
-if (process.argv.some((argument) => argument.startsWith("--interval"))) {
+if (process.argv.some((argument, at) => argument.startsWith("--interval") || (at === 2 && argument === "tail"))) {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
 }
 // A reader that has gone (`| head`) ends a watch; every other command does what it began, unread.

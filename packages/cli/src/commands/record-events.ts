@@ -35,7 +35,7 @@ export async function recordEventsCommand(
     const { source } = options;
     if ("lines" in source) for await (const { line } of linesOf(source.lines)) await recording.recordLine(line);
     else if ("value" in source) only = await recording.record(valueOf(source.value));
-    else only = await recordFile(recording, source.file, options);
+    else only = await recordFile(recording, source.file);
   } finally {
     left = await recording.close();
     progress.end();
@@ -78,13 +78,11 @@ function valueOf(text: string): unknown {
   }
 }
 
-async function recordFile(recording: Recording, file: string, options: RecordEventsOptions): Promise<RecordedEvent> {
-  const { what, contentType } = options;
-  const type = contentType === null ? {} : { contentType };
+async function recordFile(recording: Recording, file: string): Promise<RecordedEvent> {
   try {
     const { size } = statSync(file);
     if (size <= COPIED_BYTES_MAX) return await recording.record(Uint8Array.from(readFileSync(file)));
-    return recording.recorder.recordHash(bytesToHex(await hashFile(file)), size, { what, ...type });
+    return await recording.recordHash(bytesToHex(await hashFile(file)), size);
   } catch (error) {
     throw asCliError(file, "read", error);
   }

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FollowedFile } from "../recording/followed-file.ts";
+import type { FollowedChunk } from "../recording/followed-file.ts";
 import { Recording } from "../recording/open-recorder.ts";
 import type { RecordingOptions } from "../recording/open-recorder.ts";
 import type { RecordedEvent } from "@event-anchoring/sdk/recorder";
@@ -15,7 +16,7 @@ export interface TailOptions extends RecordingOptions {
   readonly file: string;
   /** Whether to wait for more lines at the end. */
   readonly isFollowing: boolean;
-  /** Ends the waiting. */
+  /** Ends it in order, also before the end of the file: what is recorded until then is sent. */
   readonly signal: AbortSignal | null;
   readonly workingDir: string;
 }
@@ -37,18 +38,13 @@ export async function tailCommand(
     const file = resolve(workingDir, options.file);
     const followed = FollowedFile.open(file, join(folder, "tail.json"), (message) => progress.line(message));
     for (;;) {
+      if (signal?.aborted === true) break;
       const chunk = followed.next();
       if (chunk === null) {
         if (!isFollowing || !(await waited(LOOK_EVERY_MS, signal))) break;
         continue;
       }
-      let last: RecordedEvent | null = null;
-      for (const { line, when, clientEventId } of chunk.lines) {
-        last = (await recording.recordLine(line, { when, clientEventId })) ?? last;
-      }
-      // What the state says is recorded survives the loss of power.
-      await last?.durable;
-      chunk.settle();
+      await recordChunk(recording, chunk, signal);
     }
     followed.close();
   } finally {
@@ -56,4 +52,16 @@ export async function tailCommand(
     progress.end();
   }
   return say(recording, null, left, options, printer);
+}
+
+/** A chunk that the signal interrupts is not settled: the next run gives its lines again, as the same events. */
+async function recordChunk(recording: Recording, chunk: FollowedChunk, signal: AbortSignal | null): Promise<void> {
+  let last: RecordedEvent | null = null;
+  for (const { line, when, clientEventId } of chunk.lines) {
+    if (signal?.aborted === true) return;
+    last = (await recording.recordLine(line, { when, clientEventId })) ?? last;
+  }
+  // What the state says is recorded survives the loss of power.
+  await last?.durable;
+  chunk.settle();
 }

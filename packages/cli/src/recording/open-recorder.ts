@@ -26,6 +26,12 @@ export interface RecordingOptions {
   readonly isJson: boolean;
 }
 
+/** What makes an event that is recorded again the same. */
+interface EventIdentity {
+  readonly when?: string;
+  readonly clientEventId?: string;
+}
+
 /** A recorder in a folder, whose receipts are verified before they are kept, if there is a trust root. */
 export class Recording {
   readonly recorder: Recorder;
@@ -84,27 +90,20 @@ export class Recording {
   }
 
   /** Records as soon as the spool has room. @throws CliError */
-  async record(content: unknown, more: { when?: string; clientEventId?: string } = {}): Promise<RecordedEvent> {
-    const { what, contentType } = this.#options;
-    for (;;) {
-      try {
-        const type = contentType === null ? {} : { contentType };
-        return this.recorder.record(content as string, { what, ...type, ...more });
-      } catch (error) {
-        if (!(error instanceof SpoolFull)) throw asUsage(this.#options.folder, error);
-        await this.recorder.room();
-      }
-    }
+  record(content: unknown, more: EventIdentity = {}): Promise<RecordedEvent> {
+    return this.#whenRoom(() => this.recorder.record(content as string, { ...this.#said, ...more }));
+  }
+
+  /** The same for a content that is kept elsewhere, by its SHA-256 and its number of bytes. @throws CliError */
+  recordHash(hash: string, size: number): Promise<RecordedEvent> {
+    return this.#whenRoom(() => this.recorder.recordHash(hash, size, this.#said));
   }
 
   /**
    * A line of JSON, or of anything else: that is kept as bytes, so that no line is lost.
    * @returns null for an empty line
    */
-  async recordLine(
-    line: Uint8Array,
-    more: { when?: string; clientEventId?: string } = {},
-  ): Promise<RecordedEvent | null> {
+  async recordLine(line: Uint8Array, more: EventIdentity = {}): Promise<RecordedEvent | null> {
     const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString("utf8");
     if (text.trim() === "") return null;
     const value = jsonOf(text);
@@ -113,7 +112,25 @@ export class Recording {
     } catch (error) {
       if (!(error instanceof CliError) || !error.code.startsWith("envelope_")) throw error;
     }
-    return this.recorder.record(line, { what: this.#options.what, contentType: "text/plain", ...more });
+    return this.#whenRoom(() => this.recorder.record(line, { contentType: "text/plain", ...this.#said, ...more }));
+  }
+
+  /** What every event says. */
+  get #said(): { what: string; contentType?: string } {
+    const { what, contentType } = this.#options;
+    return contentType === null ? { what } : { what, contentType };
+  }
+
+  /** @throws CliError: it cannot be recorded, also with room */
+  async #whenRoom(record: () => RecordedEvent): Promise<RecordedEvent> {
+    for (;;) {
+      try {
+        return record();
+      } catch (error) {
+        if (!(error instanceof SpoolFull)) throw asUsage(this.#options.folder, error);
+        await this.recorder.room();
+      }
+    }
   }
 
   /** Waits for what was recorded. @returns how many are left for the next run */
