@@ -89,9 +89,12 @@ export class ValueMaker {
       return [name, required.has(name) ? value.map((each) => ({ each })) : fc.option(value.map((each) => ({ each })))];
     });
     const record = fc.record(Object.fromEntries(fields) as Record<string, Arbitrary<{ each: unknown } | null>>);
-    return record.map((made) =>
-      Object.fromEntries(Object.entries(made).flatMap(([name, field]) => (field === null ? [] : [[name, field.each]]))),
+    const made = record.map((all) =>
+      Object.fromEntries(Object.entries(all).flatMap(([name, field]) => (field === null ? [] : [[name, field.each]]))),
     );
+    if (schema["not"] === undefined) return made;
+    const isExcluded = this.#reader.validator(asObject(schema["not"]));
+    return made.filter((value) => !isExcluded(value));
   }
 
   /** One variant of an object that says of some of its fields which type they have. */
