@@ -152,7 +152,7 @@ describe("limits", () => {
   }
 });
 
-test("what is wrong is said of the leaf that it is wrong of", () => {
+test("a fault names the leaf that has it", () => {
   const [leaf] = bundle.ranges.flatMap((range) => range.leaves);
   const subject = hashOf("nothing");
   expect(leaf?.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ export function nearestName(given: string, known: readonly string[]): string | n
   return found === undefined ? null : (bySmall.get(found) ?? null);
 }
 
-/** What is said of a name that is not known. @param nearest null: none is near */
+/** The words for a name that is not known. @param nearest null: none is near */
 export function unknownName(nearest: string | null): string {
   return `there is no such setting${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }

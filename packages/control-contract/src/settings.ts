@@ -145,7 +145,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: "a list",
 };
 
-/** An issue of the schema, in lines. Nothing is said of a setting whose variable cannot be read: that is a fault. */
+/** An issue of the schema, in lines. A setting whose variable cannot be read has its fault already. */
 function faultsOf(issue: z.core.$ZodIssue, shape: SettingsShape, used: UsedVariables): readonly string[] {
   if (issue.code === "unrecognized_keys") {
     const { path, keys } = issue;

@@ -230,7 +230,7 @@ describe("rows are not believed", () => {
     expect(judged(inputOf(history, write)).results).toEqual({ ...GOOD, superseded: "fail" });
   });
 
-  test("without a record nothing is said of endings, and nothing is valid", () => {
+  test("without a record no ending is told, and nothing is valid", () => {
     const history = new History();
     const { claim: write } = history.claim("alice");
     history.lose(write);

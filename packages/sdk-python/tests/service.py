@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import stat
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, List, Optional, Union
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Set, Union
 
 from event_anchoring import Request, Response, TransportFailure
 
@@ -118,3 +120,8 @@ def serve(service: Service) -> ThreadingHTTPServer:
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     return server
+
+
+def rights_below(folder: Path) -> Set[int]:
+    """The modes of the folder, and of all that is in it."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}

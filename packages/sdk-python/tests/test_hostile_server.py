@@ -88,6 +88,7 @@ def without_end(first: bytes, part: bytes, pause_s: float = 0.02) -> Behaviour:
         # Until the other side goes away.
         while True:
             connection.sendall(part)
+            # The pause is what this server does to its client; nothing waits for it.
             time.sleep(pause_s)
 
     return behave

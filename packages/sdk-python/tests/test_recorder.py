@@ -35,10 +35,10 @@ from event_anchoring import (
     SpoolWriteFailed,
     TransportFailure,
 )
-from event_anchoring._recording import sending
+from event_anchoring._recording import kept, sending
 
 from .fakes import answer
-from .service import ORIGIN, AsyncService, Fault, Service, problem, serve
+from .service import ORIGIN, AsyncService, Fault, Service, problem, rights_below, serve
 
 ONCE = RetryPolicy(attempts_max=1)
 ID = "ab" * 32
@@ -165,6 +165,7 @@ def test_an_event_that_is_refused_for_good_holds_up_nobody(tmp_path: Path) -> No
     assert names == [f"{bad}.content", f"{bad}.json", f"{bad}.json.problem"]
     told = json.loads((tmp_path / "refused" / f"{bad}.json.problem").read_text())
     assert (told["code"], told["status"]) == ("reference_not_found", 422)
+    assert rights_below(tmp_path / "refused") == rights_below(tmp_path / "kept") == {0o700, 0o600}
 
 
 def test_one_event_for_which_a_whole_batch_is_refused(tmp_path: Path) -> None:
@@ -264,16 +265,16 @@ def test_the_next_run_sends_what_is_left(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_where_things_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service()
     errors: List[Exception] = []
-    real = Path.write_bytes
+    real = kept.write_private
     failures = [True, True]
 
-    def failing(path: Path, data: bytes) -> int:
+    def failing(path: Path, data: bytes) -> None:
         if path.name.endswith(".tlog-proof") and failures:
             failures.pop()
             raise OSError(28, "No space left on device")
-        return real(path, data)
+        real(path, data)
 
-    monkeypatch.setattr(Path, "write_bytes", failing)
+    monkeypatch.setattr(kept, "write_private", failing)
     with Recorder.open(client(service), tmp_path, batch_ms=1, on_error=errors.append) as recorder:
         recorder.record(1, what="a").anchored.result(10)
     assert [type(error) for error in errors] == [OSError, OSError]

@@ -40,6 +40,7 @@ fn behave(mut stream: TcpStream, first: &[u8], then: Option<&[u8]>) {
     let mut is_open = stream.write_all(first).is_ok();
     while let Some(part) = then.filter(|_| is_open) {
         is_open = stream.write_all(part).is_ok();
+        // A server that drips: the pause is what it does to its client, and nothing waits for it.
         if part.len() < 1_000 {
             thread::sleep(Duration::from_millis(10));
         }

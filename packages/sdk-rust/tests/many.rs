@@ -66,7 +66,7 @@ async fn after_a_failure_what_is_left_is_asked_for_with_the_same_ids() {
     }
     let error = many.next().await.unwrap_err();
     assert!(error.is_outcome_unknown(), "{error:?}");
-    // Nothing is said of the second batch, and of the one that was under way beside it.
+    // No answer came for the second batch, nor for the one that was under way beside it.
     let unsaid: Vec<Option<String>> = script.requests()[1..3].iter().flat_map(ids_of).map(Some).collect();
     assert_eq!(error.client_event_ids(), unsaid);
     assert_eq!(many.left().count(), 1_500);

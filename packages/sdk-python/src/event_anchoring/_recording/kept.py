@@ -61,13 +61,24 @@ def _day_of(envelope: bytes) -> str:
     return str(when)[:_DAY_CHARS]
 
 
+#: Envelopes, salts and contents are for the user that records them alone, as the spool is.
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Writes a file that its user alone can read. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE), "wb") as file:
+        file.write(data)
+
+
 class KeptFolder:
     """Writes what is anchored, a batch at a time."""
 
     def __init__(self, folder: Path, refused: Path) -> None:
         self._folder = folder
         self._refused = refused
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
         self._unsynced: List[Path] = []
 
     def keep(self, anchored: Sequence[Tuple[Taken, Anchor, Receipt]]) -> List[Tuple[Taken, KeptEvent]]:
@@ -80,27 +91,27 @@ class KeptFolder:
         name, content = event.client_event_id.hex(), event.content
         folder = self._folder / _day_of(event.envelope)
         if not folder.exists():
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(_FOLDER_MODE, exist_ok=True)
             self._unsynced.append(self._folder)
         payload, proof = folder / f"{name}.json", folder / f"{name}.json.tlog-proof"
         files = [] if content is None else [(folder / f"{name}.content", content)]
         # The receipt is the last: where it is, the others are.
         files += [(payload, event.envelope), (proof, receipt.to_proof_text().encode("utf-8"))]
         for path, data in files:
-            path.write_bytes(data)
+            write_private(path, data)
             self._unsynced.append(path)
         content_path = None if content is None else folder / f"{name}.content"
         return KeptEvent(name, sha256(event.envelope), anchor, receipt, payload, proof, content_path)
 
     def put_aside(self, event: SpooledEvent, problem: Mapping[str, object]) -> None:
         """Keeps an event that the service refuses for good apart, durably. Raises OSError."""
-        self._refused.mkdir(exist_ok=True)
+        self._refused.mkdir(_FOLDER_MODE, exist_ok=True)
         payload = self._refused / f"{event.client_event_id.hex()}.json"
         files = [] if event.content is None else [(payload.with_suffix(".content"), event.content)]
         text = json.dumps(problem, separators=(",", ":")) + "\n"
         files += [(payload, event.envelope), (payload.with_suffix(".json.problem"), text.encode("ascii"))]
         for path, data in files:
-            path.write_bytes(data)
+            write_private(path, data)
             self._unsynced.append(path)
         self.sync()
 
