@@ -47,6 +47,15 @@ export function siteConfig(): UserConfig<DefaultTheme.Config> {
         { text: "Install", link: "/guide" },
         { text: "Cookbook", link: "/cookbook/" },
         { text: "API", link: "/API" },
+        {
+          text: "Reference",
+          // Made apart, from docstrings.
+          items: [
+            { text: "TypeScript", link: "/reference/typescript/index.html", target: "_self" },
+            { text: "Python", link: "/reference/python/event_anchoring.html", target: "_self" },
+            { text: "Rust", link: "/reference/rust/event_anchoring/index.html", target: "_self" },
+          ],
+        },
         { text: "Operating", link: "/operating/" },
         { text: "Proof page", link: "/verify.html", target: "_self" },
       ],

@@ -78,14 +78,14 @@ export function readBuiltPage(html: string): BuiltPage {
 
 const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/iu;
 
-/** The file that an address of this site names, and the place in it. Null: another host, or no file at all. */
+/** The file that an address of this site names, and the place in it, as written. Null: another host, or no file. */
 export function placeOf(page: string, address: string): { readonly file: string; readonly anchor: string } | null {
   if (SCHEME.test(address)) return null;
   const [before = "", anchor = ""] = address.split("#");
   const path = decodeURI(before.split("?")[0] ?? "");
   const file = path === "" ? page : path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(page), path);
   const isFolder = file === "" || file.endsWith("/") || file === ".";
-  return { file: isFolder ? posix.join(file, "index.html") : file, anchor: decodeURIComponent(anchor) };
+  return { file: isFolder ? posix.join(file, "index.html") : file, anchor };
 }
 
 /** Files of a site, with forward slashes. */
@@ -107,7 +107,10 @@ export function faultsOf(folder: string): readonly string[] {
     const place = placeOf(page, link);
     if (place === null) return /^\/\/|^file:/u.test(link) ? [`${page}: leads to ${link}`] : [];
     if (!files.has(place.file)) return [`${page}: ${link} is not there`];
-    const isThere = place.anchor === "" || (pages.get(place.file)?.anchors.has(place.anchor) ?? true);
+    // A browser looks for the place as it is written, and then for what that means.
+    const names = [place.anchor, decodeURIComponent(place.anchor)];
+    const anchors = pages.get(place.file)?.anchors;
+    const isThere = place.anchor === "" || anchors === undefined || names.some((name) => anchors.has(name));
     return isThere ? [] : [`${page}: ${link} has no such place`];
   };
   const loadFault = (page: string, address: string): string[] => {

@@ -5,6 +5,7 @@ import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
 import { npmSdk } from "./npm-sdk.ts";
 import { pythonPackages } from "./python-packages.ts";
+import { reference } from "./reference.ts";
 import { rustCrate } from "./rust-crate.ts";
 import { site } from "./site.ts";
 import { verifyPage } from "./verify-page.ts";
@@ -20,4 +21,5 @@ export const MAKERS: readonly Maker[] = [
   anchorVerify,
   verifyPage,
   site,
+  reference,
 ];
