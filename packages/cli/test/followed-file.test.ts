@@ -80,6 +80,27 @@ describe("a file that is followed", () => {
     expect(new Set(again?.lines.map(({ clientEventId }) => clientEventId)).size).toBe(3);
   });
 
+  test("lines that come again have the same salts, which nothing gives away once they are settled", () => {
+    writeFileSync(file, "a\nb\n");
+    const salts = (chunk: FollowedChunk | null): string[] => (chunk?.lines ?? []).map((line) => line.salt);
+    const before = salts(open().next());
+    appendFileSync(file, "c\n");
+    const again = open().next();
+    expect(salts(again).slice(0, 2)).toEqual(before);
+    expect(new Set(salts(again)).size).toBe(3);
+    for (const salt of salts(again)) expect(salt).toMatch(/^[0-9a-f]{64}$/);
+    const during = JSON.parse(readFileSync(state, "utf8")) as { readonly saltSeed: string };
+    expect(during.saltSeed).toMatch(/^[0-9a-f]{64}$/);
+    again?.settle();
+    expect(readFileSync(state, "utf8")).not.toContain(during.saltSeed);
+    appendFileSync(file, "d\n");
+    open().next();
+    expect(JSON.parse(readFileSync(state, "utf8"))).not.toMatchObject({ saltSeed: during.saltSeed });
+    expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({
+      saltSeed: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
   test("that is rotated is read to its end, then the new one", () => {
     const followed = open();
     writeFileSync(file, "a\n");

@@ -1,7 +1,7 @@
 /** Recording lines and files: all of them wait for room, say the same of the content, and end on a signal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -103,6 +103,32 @@ test("a signal ends tail before the end of the file, with a summary, and the lin
   expect(JSON.parse(text)).toMatchObject({ recorded: 0, left: 0 });
   const state = JSON.parse(readFileSync(join(home, "recorded", "tail.json"), "utf8")) as object;
   expect(state).toMatchObject({ offset: 0 });
+});
+
+test("a salted line that is recorded again after a crash is the same event", async () => {
+  const file = join(home, "log.jsonl");
+  writeFileSync(file, '{"at":1}\n{"at":2}\n');
+  const recorded: string[] = [];
+  const { recordLine } = Recording.prototype;
+  const run = async (endsAfter: number): Promise<void> => {
+    const stop = new AbortController();
+    let count = 0;
+    jest.spyOn(Recording.prototype, "recordLine").mockImplementation(async function (this: Recording, line, more) {
+      const event = await recordLine.call(this, line, more);
+      recorded.push(`${event?.clientEventId} ${event?.eventHash}`);
+      if (++count === endsAfter) stop.abort();
+      return event;
+    });
+    const tail = { ...options({ isSalted: true }), file, isFollowing: false, signal: stop.signal, workingDir: home };
+    const printer = new Printer({ isTTY: false, write: () => undefined }, {});
+    await tailCommand(tail, target, printer, new Progress(silent));
+  };
+  await run(1);
+  await run(2);
+  expect([recorded.length, new Set(recorded).size]).toEqual([3, 2]);
+  const spool = join(home, "recorded", "spool");
+  const frames = readdirSync(spool).map((name) => readFileSync(join(spool, name), "latin1"));
+  expect(frames.join("").match(/"salt":"[0-9a-f]{64}"/g)).toHaveLength(3);
 });
 
 test("SIGTERM ends tail -f with a summary and an exit code", async () => {

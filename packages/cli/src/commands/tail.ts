@@ -57,9 +57,9 @@ export async function tailCommand(
 /** A chunk that the signal interrupts is not settled: the next run gives its lines again, as the same events. */
 async function recordChunk(recording: Recording, chunk: FollowedChunk, signal: AbortSignal | null): Promise<void> {
   let last: RecordedEvent | null = null;
-  for (const { line, when, clientEventId } of chunk.lines) {
+  for (const { line, ...identity } of chunk.lines) {
     if (signal?.aborted === true) return;
-    last = (await recording.recordLine(line, { when, clientEventId })) ?? last;
+    last = (await recording.recordLine(line, identity)) ?? last;
   }
   // What the state says is recorded survives the loss of power.
   await last?.durable;

@@ -1,5 +1,5 @@
 /** A file of lines that grows, is rotated and is read on where an earlier run has ended. */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { closeSync, fstatSync, openSync, readFileSync, readSync, readdirSync, statSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import { LineSplitter } from "./lines.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE_BYTES = 1;
+const SEED_BYTES = 32;
 
 /** How far a file was recorded. It is saved before its lines are recorded, and again behind them. */
 interface TailState {
@@ -18,6 +19,11 @@ interface TailState {
   readonly offset: number;
   /** The `when` of the lines from there on: recorded again they are the same events. */
   readonly when: string;
+  /**
+   * Makes the salts of those lines, and is forgotten once they are durable: nobody can make the salt of a line again
+   * whose envelope was deleted.
+   */
+  readonly saltSeed: string;
   /** Makes the ids of the lines, with generation, inode and offset. */
   readonly seed: string;
   /** How often a file was begun: an inode and its offsets may come again with other lines. */
@@ -29,6 +35,8 @@ export interface FollowedLine {
   readonly line: Uint8Array;
   readonly when: string;
   readonly clientEventId: string;
+  /** For the envelope, if it is to have one: 64 hex digits. */
+  readonly salt: string;
 }
 
 /** Lines that were read together; `settle` once all of them are durable. */
@@ -59,7 +67,8 @@ export class FollowedFile {
       inode: 0,
       offset: 0,
       when: "",
-      seed: randomBytes(32).toString("hex"),
+      saltSeed: "",
+      seed: randomBytes(SEED_BYTES).toString("hex"),
       generation: 0,
     };
     if (state.file === path) return new FollowedFile(path, statePath, state, onGap);
@@ -118,14 +127,15 @@ export class FollowedFile {
     if (lines.length === 0 && splitter.begun.length > 0 && this.#isRotated()) lines.push(splitter.begun);
     if (lines.length === 0) return null;
     const when = this.#state.when === "" ? new Date().toISOString() : this.#state.when;
-    this.#save({ ...this.#state, when });
+    const saltSeed = this.#state.saltSeed === "" ? randomBytes(SEED_BYTES).toString("hex") : this.#state.saltSeed;
+    this.#save({ ...this.#state, when, saltSeed });
     let offset = start;
     const followed = lines.map((line) => {
       const clientEventId = idOf(this.#state, offset);
       offset += line.length + NEWLINE_BYTES;
-      return { line, when, clientEventId };
+      return { line, when, clientEventId, salt: saltOf(saltSeed, clientEventId) };
     });
-    return { lines: followed, settle: () => this.#save({ ...this.#state, offset, when: "" }) };
+    return { lines: followed, settle: () => this.#save({ ...this.#state, offset, when: "", saltSeed: "" }) };
   }
 
   /** Another file has its name, or it was emptied. */
@@ -154,7 +164,7 @@ export class FollowedFile {
 
 /** A file from its beginning: none of its lines is one that was recorded. */
 function begun(state: TailState, inode: number): TailState {
-  return { ...state, inode, offset: 0, when: "", generation: state.generation + 1 };
+  return { ...state, inode, offset: 0, when: "", saltSeed: "", generation: state.generation + 1 };
 }
 
 /** Whether the file was emptied. A last line without a newline counts as if it had one. */
@@ -193,10 +203,15 @@ function idOf({ seed, inode, generation }: TailState, offset: number): string {
   return createHash("sha256").update(`${seed}:${place}`).digest("hex").slice(0, 32);
 }
 
+/** No line's salt says anything about another's. */
+function saltOf(saltSeed: string, clientEventId: string): string {
+  return createHmac("sha256", Buffer.from(saltSeed, "hex")).update(clientEventId).digest("hex");
+}
+
 function loadState(path: string): TailState | null {
   try {
     const state = JSON.parse(readFileSync(path, "utf8")) as TailState;
-    return { ...state, generation: state.generation ?? 0 };
+    return { ...state, generation: state.generation ?? 0, saltSeed: state.saltSeed ?? "" };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     if (error instanceof SyntaxError)

@@ -30,6 +30,8 @@ export interface RecordingOptions {
 interface EventIdentity {
   readonly when?: string;
   readonly clientEventId?: string;
+  /** That of its envelope, if envelopes get one. */
+  readonly salt?: string;
 }
 
 /** A recorder in a folder, whose receipts are verified before they are kept, if there is a trust root. */
@@ -91,7 +93,7 @@ export class Recording {
 
   /** Records as soon as the spool has room. @throws CliError */
   record(content: unknown, more: EventIdentity = {}): Promise<RecordedEvent> {
-    return this.#whenRoom(() => this.recorder.record(content as string, { ...this.#said, ...more }));
+    return this.#whenRoom(() => this.recorder.record(content as string, { ...this.#said, ...this.#identity(more) }));
   }
 
   /** The same for a content that is kept elsewhere, by its SHA-256 and its number of bytes. @throws CliError */
@@ -112,7 +114,13 @@ export class Recording {
     } catch (error) {
       if (!(error instanceof CliError) || !error.code.startsWith("envelope_")) throw error;
     }
-    return this.#whenRoom(() => this.recorder.record(line, { contentType: "text/plain", ...this.#said, ...more }));
+    const said = { contentType: "text/plain", ...this.#said, ...this.#identity(more) };
+    return this.#whenRoom(() => this.recorder.record(line, said));
+  }
+
+  /** Without the salt, if envelopes have none. */
+  #identity({ salt, ...more }: EventIdentity): EventIdentity {
+    return this.#options.isSalted && salt !== undefined ? { ...more, salt } : more;
   }
 
   /** What every event says. */

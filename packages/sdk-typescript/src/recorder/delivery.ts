@@ -246,7 +246,8 @@ export class Delivery {
   #giveBack(events: readonly WaitingEvent[], error: unknown): void {
     this.#waiting = [...events, ...this.#waiting];
     if (this.#stopped.signal.aborted) return;
-    this.#pausedUntilMs = performance.now() + pauseMs(this.#failures);
+    const askedMs = error instanceof AnchoringError ? (error.retryAfter ?? 0) * 1000 : 0;
+    this.#pausedUntilMs = performance.now() + Math.max(pauseMs(this.#failures), askedMs);
     this.#failures++;
     this.report(error);
   }

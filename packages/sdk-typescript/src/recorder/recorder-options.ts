@@ -61,7 +61,8 @@ export interface RecordOptions {
   /** Default: `application/json`, of bytes `application/octet-stream`. */
   readonly contentType?: string | undefined;
   readonly attachments?: readonly AttachmentInput[] | undefined;
-  readonly salt?: boolean | undefined;
+  /** 32 bytes, or true: random ones. Whoever has the salt can hold a guess at the content against the hash. */
+  readonly salt?: boolean | Bytes32 | undefined;
   readonly semanticAnchor?: SemanticAnchorInput | undefined;
   /** 16 bytes, or 32 hex digits. Default: random ones. */
   readonly clientEventId?: Uint8Array | string | undefined;

@@ -178,7 +178,7 @@ export class Recorder {
         contentType: contentType ?? usual,
         content,
         attachments: attachments === undefined ? [] : attachmentsOf(attachments),
-        salt: (salt ?? this.#settings.salt) ? randomHex(SALT_BYTES) : null,
+        salt: saltOf(salt ?? this.#settings.salt),
       });
     } catch (error) {
       if (error instanceof EnvelopeError) throw new AnchoringError(error.code, error.message, { cause: error });
@@ -210,6 +210,12 @@ function whenOf(when: Date | string | undefined): string {
   const date = when ?? new Date();
   if (Number.isNaN(date.getTime())) throw new InvalidInput("when", "is no time");
   return date.toISOString();
+}
+
+/** Null: none. @throws InvalidInput */
+function saltOf(given: boolean | Bytes32): string | null {
+  if (typeof given !== "boolean") return hex32("salt", given);
+  return given ? randomHex(SALT_BYTES) : null;
 }
 
 /** 32 lower-case hex digits. @throws InvalidInput */

@@ -214,6 +214,8 @@ export class Spool {
       } catch (cause) {
         segment.isLeft = true;
         segment.isEnded = true;
+        // Nothing in it waits any more: others get its room.
+        this.#bytes -= segment.size;
         const unsynced = `what was kept of ${segment.path} cannot be synced`;
         this.#faults.push(
           new SpoolWriteFailed(`${unsynced}: the next recorder of the folder keeps it again`, { cause }),

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from "@
 import { InvalidInput, LocalKey } from "../../src/index.ts";
 import { EventRefused, Recorder, SpoolFull } from "../../src/recorder/index.ts";
 import type { RecorderOptions } from "../../src/recorder/index.ts";
+import { makeProblem } from "../../src/problem-classes.ts";
 import { FakeService } from "./fake-service.ts";
 
 const root = mkdtempSync(join(tmpdir(), "anchoring-recorder-faults-"));
@@ -177,6 +178,44 @@ describe("while the service is paused for", () => {
   });
 });
 
+describe("a pause", () => {
+  /** Answers as the service, after one refusal of all. */
+  function busyOnce(retryAfter: number | undefined): RecorderOptions["client"] {
+    let failures = 1;
+    return {
+      createEventAnchors: (events, options) =>
+        failures-- > 0
+          ? Promise.reject(makeProblem("overloaded", "later", { status: 503, retryAfter }))
+          : service.createEventAnchors(events, options),
+    };
+  }
+
+  test("of all is as long as the service asks for", async () => {
+    const paused: number[] = [];
+    const { setTimeout: real } = globalThis;
+    jest.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms: number) => {
+      // What is longer than a batch waits is a pause. It ends at once here.
+      if (ms > 100) paused.push(ms);
+      return real(run, ms > 100 ? 0 : ms);
+    }) as typeof setTimeout);
+    for (const [retryAfter, expected] of [
+      [undefined, 500],
+      [0.1, 500],
+      [90, 90_000],
+    ] as const) {
+      paused.length = 0;
+      const recorder = await opened({
+        directory: join(directory, String(expected), String(retryAfter)),
+        client: busyOnce(retryAfter),
+      });
+      recorder.record(1, REFUND);
+      while (paused.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      expect(Math.round((paused[0] ?? 0) / 10) * 10).toBe(expected);
+      await recorder.close();
+    }
+  });
+});
+
 describe("a flush", () => {
   test("waits for what was recorded before, and not for what comes later", async () => {
     const recorder = await opened();
@@ -215,6 +254,20 @@ describe("room", () => {
     recorder.record(big, REFUND);
     await recorder.close();
     expect(service.anchored.size).toBe(2);
+  });
+
+  test("is there though what was kept could not be synced, and a file of the spool is left for that", async () => {
+    let failures = 1;
+    const syncPath = (path: string): Promise<void> =>
+      path.endsWith(".json") && failures-- > 0 ? Promise.reject(new Error("EIO")) : Promise.resolve();
+    const recorder = await opened({ spoolBytesMax: 2_000, files: { syncPath } });
+    recorder.record("x".repeat(1_500), REFUND);
+    await recorder.flush();
+    expect([errors.length, spoolFiles().length]).toEqual([1, 1]);
+    await recorder.room();
+    recorder.record("x".repeat(1_500), REFUND);
+    expect(await recorder.close()).toEqual({ left: 0 });
+    expect([service.anchored.size, spoolFiles().length]).toEqual([2, 1]);
   });
 
   test("is never there for what is larger than the spool: that is refused as such", async () => {
