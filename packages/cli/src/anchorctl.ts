@@ -9,6 +9,7 @@ import { HELP } from "./command-lines/context.ts";
 import type { CommandContext } from "./command-lines/context.ts";
 import type { ProgramIo } from "./terminal/program-io.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
+import { addDeploy } from "./command-lines/deploy.ts";
 import { addDoctor } from "./command-lines/doctor.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
 import { addHistory } from "./command-lines/history.ts";
@@ -121,6 +122,7 @@ function buildProgram(context: CommandContext): Command {
   addFsck(program, context);
   addEvidence(program, context);
   addStatus(program, context);
+  addDeploy(program, context);
   addDoctor(program, context);
   addDemo(program, context);
   addCompletion(program, context);

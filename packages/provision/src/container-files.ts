@@ -4,35 +4,33 @@ import { lchown, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
 import { PrivateFileError, fileExists, makePrivateDirectory, writePrivateFile } from "./files.ts";
+import {
+  API_PORT,
+  CONTROL_PORT,
+  DATABASE,
+  METRICS_PORT,
+  OWNER_ROLE,
+  READER_ROLE,
+  apiHost,
+  controlHost,
+  metricsHost,
+} from "./node-names.ts";
 import { scramVerifier } from "./scram.ts";
 
-const DATABASE = "anchoring";
 /** The image of Postgres has its own account. Other accounts cannot enter the folder; the file has no secret. */
 const READ_BY_POSTGRES = 0o644;
-/** Owns the tables; of the control plane. */
-const OWNER_ROLE = "anchoring_owner";
-/** May read the state tables; of the api process. */
-const READER_ROLE = "anchoring_reader";
 
-/** Paths inside the containers, and ports on the networks between them. */
+/** Paths inside the containers. */
 const CONFIG_DIR = "/config";
 const IDENTITY_DIR = "/identity";
 const PROMISE_FILE = "/promise/promise.bin";
 const RUN_DIR = "/run/anchoring/node";
 const CONTROL_SOCKET = `${RUN_DIR}/control.sock`;
 const POSTGRES_SOCKET_DIR = "/var/run/postgresql";
-const CONTROL_PORT = 7400;
-const API_PORT = 8080;
-const METRICS_PORT = 9100;
 /** What Docker gives out to networks. On that of the api there is the gateway, which bounds what a client may hold. */
 const CONTAINER_NETWORKS = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fd00::/8"];
 /** Where docker-compose.yml publishes the first node's metrics, on loopback. */
 const PUBLISHED_METRICS_PORT = 9101;
-
-/** Names on the networks of docker-compose.yml: a process listens on one network by listening on its name there. */
-const controlHost = (nodeId: string): string => `${nodeId}.control.internal`;
-const apiHost = (nodeId: string): string => `${nodeId}.api.internal`;
-const metricsHost = (nodeId: string): string => `${nodeId}.metrics.internal`;
 
 /** The files of all nodes, and `cluster.json` for anchorctl. */
 export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<void> {
