@@ -13,7 +13,7 @@ import {
 } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { GatewayClient } from "../deploy/gateway-client.ts";
-import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "../deploy/gateway-process.ts";
+import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { NodeUnits, nextRelease } from "./node-units.ts";
 import type { Release } from "./node-units.ts";
 import { SteadyClients } from "./steady-clients.ts";

@@ -11,9 +11,8 @@ import {
 } from "@event-anchoring/api-contract";
 import type { RouteId } from "@event-anchoring/api-contract";
 import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
-import { OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
-import type { JsonObject, Operation, Parameter } from "../../packages/api-contract/test/openapi-reader.ts";
-import { ValueMaker, spoiled } from "./arbitraries.ts";
+import { OpenApiReader, ValueMaker, spoiled } from "@event-anchoring/testkit/openapi";
+import type { JsonObject, Operation, Parameter } from "@event-anchoring/testkit/openapi";
 
 // What the OpenAPI document says of a request against what the service's own parsers do with it. Both come from the
 // same schemas; this holds the few rules that one of them could say otherwise than the other.

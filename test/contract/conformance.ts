@@ -1,12 +1,7 @@
 /** Judges answers by the OpenAPI document, and remembers what it has seen. */
 import { LIMITS, PROBLEMS, isProblemCode, problemSchema } from "@event-anchoring/api-contract";
 import type { ValidateFunction } from "ajv/dist/2020.js";
-import type {
-  JsonObject,
-  MediaType,
-  OpenApiReader,
-  Operation,
-} from "../../packages/api-contract/test/openapi-reader.ts";
+import type { JsonObject, MediaType, OpenApiReader, Operation } from "@event-anchoring/testkit/openapi";
 import type { Received } from "./http.ts";
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -2,8 +2,8 @@
 import { TestOperator, served, startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
-import { OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
-import type { Operation } from "../../packages/api-contract/test/openapi-reader.ts";
+import { OpenApiReader } from "@event-anchoring/testkit/openapi";
+import type { Operation } from "@event-anchoring/testkit/openapi";
 import { ConformanceJudge } from "./conformance.ts";
 import { HttpSender } from "./http.ts";
 import type { Received } from "./http.ts";

@@ -3,13 +3,12 @@ import fc from "fast-check";
 import { LIMITS, PROBLEMS, PROBLEM_CODES, ROUTES } from "@event-anchoring/api-contract";
 import { partyOf } from "@event-anchoring/testkit";
 import type { JsonBody } from "@event-anchoring/testkit";
+import { ValueMaker, knownValues, requestsTo } from "@event-anchoring/testkit/openapi";
+import type { MadeRecords } from "@event-anchoring/testkit/openapi";
 import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
-import { ValueMaker } from "./arbitraries.ts";
 import { assertPlainProblem } from "./conformance.ts";
 import { ContractCluster, targetOf } from "./contract-cluster.ts";
 import type { AnyBody } from "./contract-cluster.ts";
-import { knownValues, requestsTo } from "./generated-requests.ts";
-import type { MadeRecords } from "./generated-requests.ts";
 import { askForHistories } from "./histories.ts";
 import {
   BAD_HTTP,

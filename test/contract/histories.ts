@@ -1,6 +1,6 @@
 /** The lists of all claims and grants, as the document has them, at every node of a cluster. */
 import type { AnyBody, ContractCluster } from "./contract-cluster.ts";
-import type { MadeRecords } from "./generated-requests.ts";
+import type { MadeRecords } from "@event-anchoring/testkit/openapi";
 import type { Writings } from "./writings.ts";
 
 interface HistoryBody extends AnyBody {

@@ -8,7 +8,7 @@ import { certsCommand, createCluster } from "@event-anchoring/provision";
 import { RetryingWriter, until } from "@event-anchoring/testkit";
 import { GatewayClient, getBytes, sendBytes, statusOf } from "./gateway-client.ts";
 import type { GatewayAnswer } from "./gateway-client.ts";
-import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "./gateway-process.ts";
+import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 
 // A real cluster, with the gateway before it, and with certificates that change while it is written to.
 

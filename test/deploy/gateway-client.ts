@@ -2,7 +2,7 @@
 import { Agent, request as httpsRequest } from "node:https";
 import type { OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:tls";
-import type { GatewayProcess } from "./gateway-process.ts";
+import type { GatewayProcess } from "@event-anchoring/testkit/gateway";
 
 export interface GatewayAnswer {
   readonly status: number;

@@ -8,7 +8,7 @@ import { createCertificateAuthority, issueCertificate } from "@event-anchoring/p
 import type { IssuedCertificate } from "@event-anchoring/provision";
 import { until } from "@event-anchoring/testkit";
 import { GatewayClient } from "./gateway-client.ts";
-import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "./gateway-process.ts";
+import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 
 // What the gateway makes of servers that stand where nodes should be: requests carry API keys, and go to none of them.
 

@@ -6,7 +6,7 @@ import { LIMITS, ROUTES } from "@event-anchoring/api-contract";
 import { until } from "@event-anchoring/testkit";
 import { GatewayClient, answerCount, getBytes, sendBytes, statusOf } from "./gateway-client.ts";
 import type { GatewayRequest } from "./gateway-client.ts";
-import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "./gateway-process.ts";
+import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { FRAMINGS, HIDDEN, OTHER_HOSTS } from "./hostile-requests.ts";
 import { StandInNodes } from "./stand-in-nodes.ts";
 

@@ -73,7 +73,8 @@ export function fileOf(importer: string, specifier: string): string | null {
     return path.replace(/^(packages\/[^/]+)\/dist\/(.*)\.js$/, "$1/src/$2.ts");
   }
   const folder = folderOf(specifier);
-  return folder === null ? null : `packages/${folder}/src/index.ts`;
+  const [, , ...door] = specifier.split("/");
+  return folder === null ? null : posix.join("packages", folder, "src", ...door, "index.ts");
 }
 
 /**

@@ -28,8 +28,8 @@ import {
 import { openApiDocument } from "../src/openapi/document.ts";
 import { EXAMPLE_KEYS, EXAMPLE_SIGNATURES } from "../src/openapi/example-keys.ts";
 import { buildExampleLedger } from "../src/openapi/example-ledger.ts";
-import { OpenApiReader } from "./openapi-reader.ts";
-import type { JsonObject, Operation } from "./openapi-reader.ts";
+import { OpenApiReader } from "@event-anchoring/testkit/openapi";
+import type { JsonObject, Operation } from "@event-anchoring/testkit/openapi";
 import { OPENAPI_RULES } from "./openapi-rules.ts";
 
 const FILE = new URL("../../../docs/openapi.json", import.meta.url);

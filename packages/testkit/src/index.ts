@@ -64,6 +64,7 @@ export { trustRootsOf } from "./cluster/trust-roots.ts";
 export { FeedReader, assertHeadsChained } from "./clients/feed-reader.ts";
 export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";
+export { HttpResponseReader } from "./clients/http-response-reader.ts";
 export type { HttpAnswer } from "./clients/http-response-reader.ts";
 export {
   CLIENT,

@@ -4,5 +4,6 @@ import { KILL_GATE } from "./kills.ts";
 import { LIVES } from "./lives.ts";
 import { MUTATIONS } from "./mutations.ts";
 import { PLANTED } from "./planted-bugs.ts";
+import { REQUESTS } from "./requests.ts";
 
-export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, HISTORIES, MUTATIONS];
+export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, HISTORIES, REQUESTS, MUTATIONS];

@@ -1,8 +1,8 @@
 /** Requests to an operation, made from what the OpenAPI document says of it. */
 import fc from "fast-check";
-import type { Operation } from "../../packages/api-contract/test/openapi-reader.ts";
-import { spoiled } from "./arbitraries.ts";
-import type { KnownValues, ValueMaker } from "./arbitraries.ts";
+import type { Operation } from "./openapi-reader.ts";
+import { spoiled } from "./value-maker.ts";
+import type { KnownValues, ValueMaker } from "./value-maker.ts";
 
 /** Ids of records that exist, and the entity of a claim. */
 export interface MadeRecords {

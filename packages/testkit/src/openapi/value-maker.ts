@@ -1,7 +1,7 @@
 /** Values for the part of JSON Schema that the OpenAPI document uses: good ones, and good ones with one thing wrong. */
 import fc from "fast-check";
 import type { Arbitrary } from "fast-check";
-import type { JsonObject, OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
+import type { JsonObject, OpenApiReader } from "./openapi-reader.ts";
 
 /** Values that mean something to the service, by the names of fields; with them a request gets past its shape. */
 export type KnownValues = ReadonlyMap<string, readonly string[]>;

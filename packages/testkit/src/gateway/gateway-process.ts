@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeGatewayFiles } from "@event-anchoring/provision";
-import { until } from "@event-anchoring/testkit";
+import { until } from "../until.ts";
 
-const GATEWAY_FOLDER = fileURLToPath(new URL("../../deploy/gateway", import.meta.url));
+const GATEWAY_FOLDER = fileURLToPath(new URL("../../../../deploy/gateway", import.meta.url));
 const DAY_MS = 86_400_000;
 
 export const isGatewayThere = spawnSync("haproxy", ["-v"]).status === 0;

@@ -20,7 +20,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-export interface Answer {
+export interface DescribedAnswer {
   readonly headers: Readonly<Record<string, { readonly required?: boolean; readonly schema: JsonObject }>>;
   readonly content: Readonly<Record<string, MediaType>>;
   /** Codes of the problems. */
@@ -34,7 +34,7 @@ export interface Operation {
   readonly isPublic: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly isRequired: boolean; readonly mediaType: MediaType } | null;
-  readonly answers: ReadonlyMap<number, Answer>;
+  readonly answers: ReadonlyMap<number, DescribedAnswer>;
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -109,13 +109,16 @@ export class OpenApiReader {
     };
   }
 
-  #readAnswer(part: unknown): Answer {
+  #readAnswer(part: unknown): DescribedAnswer {
     const answer = this.resolve(part) as JsonObject;
     const headers = Object.entries((answer["headers"] ?? {}) as JsonObject);
     const content = Object.entries((answer["content"] ?? {}) as Record<string, MediaType>);
     return {
       headers: Object.fromEntries(
-        headers.map(([name, header]) => [name.toLowerCase(), this.resolve(header) as Answer["headers"][string]]),
+        headers.map(([name, header]) => [
+          name.toLowerCase(),
+          this.resolve(header) as DescribedAnswer["headers"][string],
+        ]),
       ),
       content: Object.fromEntries(content.map(([type, media]) => [type, this.#withExamples(media)])),
       codes: (answer["x-problem-codes"] ?? []) as readonly string[],

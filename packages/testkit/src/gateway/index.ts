@@ -1,0 +1,1 @@
+export { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "./gateway-process.ts";
