@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import TracebackType
-from typing import Callable, Optional, Type
+from typing import Any, Callable, Optional, Set, Type
 
 from . import _inputs as inputs
 from ._recording.base import (
@@ -26,13 +26,17 @@ from ._recording.base import (
 )
 from ._recording.handles import AsyncRecordedEvent, RecordedEvent, RecorderProgress
 from ._recording.kept import KeptEvent
-from ._recording.recording import Settings, log_error
+from ._recording.recording import Settings
 from ._recording.sending import Ask, Effect, Rest
 from .asynchronous.client import AsyncClient
 from .errors import NotFlushed
 from .prepare import SemanticAnchorInput
 from .signing import Signer
 from .synchronous.client import Client
+
+
+class _Closed(Exception):
+    """The recorder was closed while the service was asked: the answer is nobody's."""
 
 
 class Recorder(RecorderBase[RecordedEvent]):
@@ -46,13 +50,16 @@ class Recorder(RecorderBase[RecordedEvent]):
     receipt into `kept`. What is left at the end is sent by the next recorder of the folder, in any language.
 
     It may be used by many threads at once; by one process: one that is forked opens a recorder of its own. It flushes
-    when the program ends, for at most five seconds.
+    when the program ends, for at most `exit_flush_ms`: a request that is under way then is not waited for. Files that
+    are being written are. Several recorders flush one after the other.
     """
 
     def __init__(self, client: Client, settings: Settings, exit_flush_ms: int) -> None:
         """Recorder.open makes one."""
         self._exit_flush_ms = exit_flush_ms
         self._woken = threading.Event()
+        # Held by the thread that sends, but for the time of a request.
+        self._at_work = threading.Lock()
         super().__init__(settings, self._woken.set)
         self._client = client
         self._thread = threading.Thread(target=self._run, name="event-anchoring-recorder", daemon=True)
@@ -155,15 +162,15 @@ class Recorder(RecorderBase[RecordedEvent]):
             atexit.unregister(self._at_exit)
             self._recording.is_stopping = True
             self._woken.set()
-            # A batch that is under way is waited for: it is kept, or found again in the spool.
-            self._thread.join()
-            self._recording.close()
+            # A request that is under way is not waited for: its events are in the spool, and are asked for again.
+            with self._at_work:
+                self._recording.close()
         return left
 
     def _at_exit(self) -> None:
         left = self.close(self._exit_flush_ms)
         if left > 0:
-            log_error(NotFlushed(left))
+            self._recording.report(NotFlushed(left))
 
     def __enter__(self) -> Recorder:
         return self
@@ -177,29 +184,43 @@ class Recorder(RecorderBase[RecordedEvent]):
         self.close()
 
     def _run(self) -> None:
-        try:
-            sending = self._sender.run()
-            effect = next(sending)
-            while True:
-                effect = sending.send(self._do(effect))
-        except StopIteration:
-            return
-        except Exception as error:  # noqa: BLE001
-            # The spool cannot be read, say: it must not end in a thread that nobody hears.
-            self._recording.break_down(error)
+        with self._at_work:
+            try:
+                sending = self._sender.run()
+                effect = next(sending)
+                while True:
+                    effect = sending.send(self._do(effect))
+            except (StopIteration, _Closed):
+                return
+            except Exception as error:  # noqa: BLE001
+                # The spool cannot be read, say: it must not end in a thread that nobody hears.
+                self._recording.break_down(error)
 
     def _do(self, effect: Effect) -> object:
         if isinstance(effect, Rest):
             self._woken.wait(effect.seconds)
             self._woken.clear()
             return None
+        if isinstance(effect, Ask):
+            return self._ask(effect)
         try:
-            if isinstance(effect, Ask):
-                return self._client.create_event_anchors(effect.events, shared_receipts=True)
             return effect.call()
         except Exception as error:  # noqa: BLE001
             # Whatever it was, the events are in the spool, and are sent again.
             return error
+
+    def _ask(self, ask: Ask) -> object:
+        self._at_work.release()
+        try:
+            answer: object = self._client.create_event_anchors(ask.events, shared_receipts=True)
+        except Exception as error:  # noqa: BLE001
+            # As above.
+            answer = error
+        finally:
+            self._at_work.acquire()
+        if self._recording.is_closed:
+            raise _Closed
+        return answer
 
 
 class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
@@ -216,6 +237,7 @@ class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
         """AsyncRecorder.open makes one."""
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
+        self._stopped: asyncio.Future[None] = self._loop.create_future()
         super().__init__(settings, self._wake)
         self._client = client
         self._task = self._loop.create_task(self._run())
@@ -288,6 +310,7 @@ class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
         finally:
             self._recording.is_stopping = True
             self._woken.set()
+            self._stopped.set_result(None)
             await self._task
             await asyncio.to_thread(self._recording.close)
         return left
@@ -309,7 +332,7 @@ class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
             effect = next(sending)
             while True:
                 effect = sending.send(await self._do(effect))
-        except StopIteration:
+        except (StopIteration, _Closed):
             return
         except Exception as error:  # noqa: BLE001
             # As in Recorder: whoever waits is told.
@@ -324,10 +347,24 @@ class AsyncRecorder(RecorderBase[AsyncRecordedEvent]):
                 return None
             self._woken.clear()
             return None
+        if isinstance(effect, Ask):
+            return await self._ask(effect)
         try:
-            if isinstance(effect, Ask):
-                return await self._client.create_event_anchors(effect.events, shared_receipts=True)
             return await asyncio.to_thread(effect.call)
         except Exception as error:  # noqa: BLE001
             # As in Recorder: the events are in the spool.
+            return error
+
+    async def _ask(self, ask: Ask) -> object:
+        asking = self._loop.create_task(self._client.create_event_anchors(ask.events, shared_receipts=True))
+        first: Set[asyncio.Future[Any]] = {asking, self._stopped}
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking})
+            raise _Closed
+        try:
+            return asking.result()
+        except Exception as error:  # noqa: BLE001
+            # As above.
             return error

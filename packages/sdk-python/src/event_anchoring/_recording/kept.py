@@ -10,13 +10,14 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .._bytes import sha256
 from ..models import Anchor
 from ..proof import Receipt
+from .folders import make_folder, sync_folders, sync_path
 from .frames import SpooledEvent
-from .spool import Taken, sync_path
+from .spool import Taken
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ def _day_of(envelope: bytes) -> str:
 
 #: Envelopes, salts and contents are for the user that records them alone, as the spool is.
 _FILE_MODE = 0o600
-_FOLDER_MODE = 0o700
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -78,8 +78,8 @@ class KeptFolder:
     def __init__(self, folder: Path, refused: Path) -> None:
         self._folder = folder
         self._refused = refused
-        folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
         self._unsynced: List[Path] = []
+        self._above: Set[Path] = make_folder(folder)  # folders that name those that files were written to
 
     def keep(self, anchored: Sequence[Tuple[Taken, Anchor, Receipt]]) -> List[Tuple[Taken, KeptEvent]]:
         """Writes the files of events that are anchored, durably. Raises OSError."""
@@ -91,8 +91,7 @@ class KeptFolder:
         name, content = event.client_event_id.hex(), event.content
         folder = self._folder / _day_of(event.envelope)
         if not folder.exists():
-            folder.mkdir(_FOLDER_MODE, exist_ok=True)
-            self._unsynced.append(self._folder)
+            self._above |= make_folder(folder)
         payload, proof = folder / f"{name}.json", folder / f"{name}.json.tlog-proof"
         files = [] if content is None else [(folder / f"{name}.content", content)]
         # The receipt is the last: where it is, the others are.
@@ -105,7 +104,8 @@ class KeptFolder:
 
     def put_aside(self, event: SpooledEvent, problem: Mapping[str, object]) -> None:
         """Keeps an event that the service refuses for good apart, durably. Raises OSError."""
-        self._refused.mkdir(_FOLDER_MODE, exist_ok=True)
+        if not self._refused.exists():
+            self._above |= make_folder(self._refused)
         payload = self._refused / f"{event.client_event_id.hex()}.json"
         files = [] if event.content is None else [(payload.with_suffix(".content"), event.content)]
         text = json.dumps(problem, separators=(",", ":")) + "\n"
@@ -122,6 +122,7 @@ class KeptFolder:
         if _syncfs is None:
             for path in {*self._unsynced, *(path.parent for path in self._unsynced)}:
                 sync_path(path)
+            sync_folders(self._above)
         else:
             # One call for some thousand files: each fsync of its own is a commit of the file system's journal.
             fd = os.open(self._unsynced[-1], os.O_RDONLY)
@@ -131,3 +132,4 @@ class KeptFolder:
             finally:
                 os.close(fd)
         self._unsynced.clear()
+        self._above.clear()

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, TypeVar, Union
@@ -16,6 +17,7 @@ from ..errors import AnchoringError, EventRefused, InvalidInput, SpoolFull, Spoo
 from ..models import Anchor
 from ..proof import Receipt
 from ..signing import Signer
+from .folders import make_folder
 from .frames import frame_of
 from .handles import RecordedEvent, RecorderProgress
 from .kept import KeptEvent, KeptFolder
@@ -105,10 +107,10 @@ class Recording:
         self._flushes: List[Tuple[int, Future[None]]] = []
         self._rooms: List[Future[None]] = []
         self._out: Set[int] = set()  # numbers of events that are in a batch, and not settled
-        settings.directory.mkdir(parents=True, exist_ok=True)
+        above = make_folder(settings.directory)
         self._folder_lock = FolderLock(settings.directory)
         try:
-            self._spool = Spool(settings.directory / "spool", settings.spool_bytes_max)
+            self._spool = Spool(settings.directory / "spool", settings.spool_bytes_max, above)
             self._kept = KeptFolder(settings.keep, settings.directory / "refused")
         except BaseException:
             self._folder_lock.release()
@@ -118,6 +120,11 @@ class Recording:
         self._settled = 0
         self._syncer = threading.Thread(target=self._sync_on, name="event-anchoring-sync", daemon=True)
         self._syncer.start()
+
+    @property
+    def is_closed(self) -> bool:
+        """True: nothing may be written to the folder any more."""
+        return self._is_closed
 
     @property
     def is_of_this_process(self) -> bool:
@@ -235,7 +242,9 @@ class Recording:
         taken = self._spool.take(self.settings.batch_events_max)
         with self._lock:
             self.oldest_at = time.monotonic()
+            # At once: whoever flushes meanwhile finds them in the spool or out, and so not settled.
             self._out.update(each.number for each in taken)
+            self._spool.taken += len(taken)
         return taken
 
     def keep(self, anchored: Sequence[Tuple[Taken, Anchor, Receipt]]) -> List[Tuple[Taken, KeptEvent]]:
@@ -264,6 +273,8 @@ class Recording:
         resolved: List[Tuple[Future[KeptEvent], Union[KeptEvent, AnchoringError]]] = []
         with self._lock:
             for taken, outcome in outcomes:
+                if taken.number not in self._out:
+                    continue
                 name = taken.event.client_event_id.hex()
                 handle = self._handles.pop(name, None)
                 if handle is not None:
@@ -271,7 +282,7 @@ class Recording:
                 future = self._anchored_futures.pop(name, None)
                 if future is not None:
                     resolved.append((future, outcome))
-                self._out.discard(taken.number)
+                self._out.remove(taken.number)
                 # What it is kept in was synced.
                 self._lost.discard(taken.number)
                 self._spool.settle(taken.segment)
@@ -305,8 +316,18 @@ class Recording:
             time.sleep(_SYNC_PAUSE_S)
 
     def _sync(self) -> None:
+        fault: Optional[SpoolWriteFailed] = None
         with self._lock:
-            found = self._spool.unsynced()
+            try:
+                found = self._spool.unsynced()
+            except OSError as error:
+                # No descriptor is left, say. That of the file will do, if nothing more is written to it.
+                fault = SpoolWriteFailed(f"a file of the spool gets no more events: {error}")
+                fault.__cause__ = error
+                self._spool.end_file()
+                found = self._spool.unsynced()
+        if fault is not None:
+            self.report(fault)
         for each in found:
             self._synced(each, self._sync_file(each))
         _tell(self.settings.on_progress, self.progress)
@@ -325,7 +346,9 @@ class Recording:
         else:
             return None
         finally:
-            os.close(unsynced.fd)
+            # It is synced, or given up: closing it changes neither.
+            with suppress(OSError):
+                os.close(unsynced.fd)
 
     def _synced(self, unsynced: Unsynced, fault: Optional[SpoolWriteFailed]) -> None:
         done: List[Future[None]] = []

@@ -86,10 +86,10 @@ class Sender:
             if due_in is None or due_in > 0:
                 yield Rest(due_in)
                 continue
+            is_hurried, recording.is_hurried = recording.is_hurried, False
             batch = (yield from _work(recording.take)) if recording.untaken > 0 else []
-            if self._again and (not batch or time.monotonic() >= self._again_at):
+            if self._again and (is_hurried or not batch or time.monotonic() >= self._again_at):
                 batch, self._again = [*self._again, *batch], []
-            recording.is_hurried = False
             for part in self._parts(batch):
                 yield from self._send(part)
 
@@ -116,18 +116,16 @@ class Sender:
         pause = _PAUSE_MIN_S
         events = self._inputs(batch)
         while events and not self._recording.is_stopping:
-            error: Exception
-            try:
-                answer = yield Ask([event for _, event in events])
-                if isinstance(answer, CreatedBatch):
-                    yield from self._sort_out(events, answer)
+            error: Optional[Exception]
+            answer = yield Ask([event for _, event in events])
+            if isinstance(answer, CreatedBatch):
+                events, error = yield from self._sort_out(events, answer)
+                if error is None:
                     return
-                if not isinstance(answer, Exception):
-                    raise TypeError("asking ends in a batch or in an error")
+            elif isinstance(answer, Exception):
                 error = answer
-            except OSError as failed:
-                # The files could not be written. The service will replay what it has recorded.
-                error = failed
+            else:
+                raise TypeError("asking ends in a batch or in an error")
             if _is_about_events(error):
                 yield from self._single_out([taken for taken, _ in events], error)
                 return
@@ -167,13 +165,18 @@ class Sender:
             given = {**given, "actor": actor, "actor_public_key": None}
         return EventInput(sha256(event.envelope), client_event_id=event.client_event_id.hex(), **given)
 
-    def _sort_out(self, events: List[Tuple[Taken, EventInput]], answer: CreatedBatch) -> Sending:
+    def _sort_out(
+        self, events: List[Tuple[Taken, EventInput]], answer: CreatedBatch
+    ) -> Generator[Effect, object, Tuple[List[Tuple[Taken, EventInput]], Optional[OSError]]]:
+        """Returns those that are anchored and could not be kept, and why: the service will replay them."""
         anchored: Anchored = []
+        asked: List[Tuple[Taken, EventInput]] = []
         again: List[Taken] = []
-        for (taken, _), result in zip(events, answer.results):
+        for (taken, event), result in zip(events, answer.results):
             error = None if result.problem is None else result.problem.to_error()
             if result.anchor is not None and result.receipt is not None:
                 anchored.append((taken, result.anchor, result.receipt))
+                asked.append((taken, event))
             elif error is not None and _is_for_good(error):
                 yield from self._refuse(taken, error)
             else:
@@ -181,22 +184,32 @@ class Sender:
                 if error is not None:
                     self._recording.report(error)
                 again.append(taken)
-        self._recording.settle_kept((yield from _work(lambda: self._recording.keep(anchored))))
-        if again:
-            self._ask_again(again)
-        elif not self._again:
+        self._ask_again(again)
+        if not self._again:
             self._again_pause = _PAUSE_MIN_S
+        try:
+            self._recording.settle_kept((yield from _work(lambda: self._recording.keep(anchored))))
+        except OSError as failed:
+            return asked, failed
+        return [], None
 
     def _ask_again(self, events: List[Taken]) -> None:
+        if events and not self._again:
+            self._again_at = time.monotonic() + self._again_pause
+            self._again_pause = min(2 * self._again_pause, _PAUSE_MAX_S)
         self._again += events
-        self._again_at = time.monotonic() + self._again_pause
-        self._again_pause = min(2 * self._again_pause, _PAUSE_MAX_S)
 
     def _refuse(self, taken: Taken, problem: ApiProblem) -> Sending:
         name = taken.event.client_event_id.hex()
         error = EventRefused(problem.code, problem.message, name, problem.status)
-        yield from _work(lambda: self._recording.put_aside(taken, error))
-        self._recording.settle_refused(taken, error)
+        try:
+            yield from _work(lambda: self._recording.put_aside(taken, error))
+        except OSError as failed:
+            # The service will refuse it again.
+            self._recording.report(failed)
+            self._ask_again([taken])
+        else:
+            self._recording.settle_refused(taken, error)
 
     def _single_out(self, batch: List[Taken], error: Exception) -> Sending:
         """The request was refused for one of its events: the halves are sent, until it is alone."""
@@ -213,7 +226,7 @@ class Sender:
 
 def _is_for_good(problem: ApiProblem) -> bool:
     # A closed or lost origin is not the event's fault: another one takes it.
-    return problem.status in _FOR_GOOD and not problem.code.startswith("origin_")
+    return problem.status in _FOR_GOOD and not problem.code.startswith(("http_", "origin_"))
 
 
 def _is_about_events(error: Exception) -> bool:

@@ -10,9 +10,10 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Deque, List, Optional
+from typing import AbstractSet, Deque, List, Optional, Set
 
 from ..errors import SpoolCorrupt, SpoolFull, SpoolWriteFailed
+from .folders import make_folder, sync_folders, sync_path
 from .frames import SpooledEvent, read_frames
 
 #: A file that is larger gets no more events.
@@ -44,32 +45,27 @@ class Segment:
     is_lost: bool = False
 
 
-def sync_path(path: Path) -> None:
-    """Syncs a file or a folder. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 @dataclass(frozen=True)
 class Unsynced:
     """An open file that is to be synced and closed.
 
     Attributes:
         last: the number of the newest event in it by now.
+        above: folders above that of the spool that are not synced yet; shared by all files.
     """
 
     fd: int
     segment: Segment = field(repr=False)
     last: int
+    above: Set[Path] = field(repr=False)
 
     def sync(self) -> None:
         """The file up to `last`, and its name in the folder. Raises OSError."""
         os.fsync(self.fd)
         if not self.segment.is_named:
             sync_path(self.segment.path.parent)
+            sync_folders(self.above)
+            self.above.clear()
             self.segment.is_named = True
 
 
@@ -88,11 +84,16 @@ class Spool:
     Attributes:
         bytes: of all files.
         appended: the number of the newest event.
-        taken: the number of the newest event that `take` has given.
+        taken: the number of the newest event that was taken; the recording sets it.
     """
 
-    def __init__(self, folder: Path, bytes_max: int) -> None:
-        """Finds what an earlier run has left, and syncs it.
+    def __init__(self, folder: Path, bytes_max: int, above: AbstractSet[Path] = frozenset()) -> None:
+        """Makes the folder, finds what an earlier run has left, and syncs it.
+
+        Args:
+            folder: of the spool alone.
+            bytes_max: more is not taken.
+            above: folders to sync, too, for it to be found after a loss of power.
 
         Raises:
             SpoolCorrupt: nothing was changed.
@@ -109,10 +110,14 @@ class Spool:
         self.bytes = 0
         self.appended = 0
         self.taken = 0
-        folder.mkdir(parents=True, exist_ok=True)
+        self._above = {*above, *make_folder(folder)}
         found = sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
         for segment in [self._read(path) for path in found]:
             self._recover(segment)
+        if self.appended > 0:
+            sync_path(folder)
+            sync_folders(self._above)
+            self._above.clear()
 
     def _read(self, path: Path) -> Segment:
         ends = [end for _, end in read_frames(path.read_bytes(), path)]
@@ -168,17 +173,17 @@ class Spool:
             os.ftruncate(self._fd, segment.size)
         except OSError:
             # It ends in a torn frame, which is good as long as nothing follows: the next event goes to another file.
-            self._end()
+            self.end_file()
 
-    def _end(self) -> None:
+    def end_file(self) -> None:
         """The active file gets no more events."""
         if self._active is not None:
-            self._unsynced.append(Unsynced(self._fd, self._active, self._active.last))
+            self._unsynced.append(Unsynced(self._fd, self._active, self._active.last, self._above))
             self._active, self._fd = None, -1
 
     def _roll(self) -> Segment:
         """A new file."""
-        self._end()
+        self.end_file()
         path = self._folder / f"{self._next:016}.spool"
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _CLOEXEC, 0o600)
         self._next += 1
@@ -187,10 +192,14 @@ class Spool:
         return self._active
 
     def unsynced(self) -> List[Unsynced]:
-        """What is not synced yet, oldest first, for the caller to sync and close."""
-        found, self._unsynced = self._unsynced, []
+        """What is not synced yet, oldest first, for the caller to sync and close.
+
+        Raises OSError: the active file cannot be had a second time. Nothing has changed then.
+        """
+        active: List[Unsynced] = []
         if self._active is not None:
-            found.append(Unsynced(os.dup(self._fd), self._active, self._active.last))
+            active.append(Unsynced(os.dup(self._fd), self._active, self._active.last, self._above))
+        found, self._unsynced = [*self._unsynced, *active], []
         return found
 
     def give_up(self, segment: Segment) -> None:
@@ -200,10 +209,10 @@ class Spool:
         """
         segment.is_lost = True
         if segment is self._active:
-            self._end()
+            self.end_file()
 
     def take(self, count_max: int) -> List[Taken]:
-        """Reads the next events, which nobody has taken yet."""
+        """Reads the next events, which nobody has taken yet. `taken` stays as it is: this is called without a lock."""
         taken: List[Taken] = []
         bytes_left = TAKEN_BYTES_MAX
         while self._unread and len(taken) < count_max and bytes_left > 0:
@@ -238,8 +247,7 @@ class Spool:
         for event, end in read_frames(content, segment.path, self._read_to):
             if len(taken) == count_max:
                 break
-            self.taken += 1
-            taken.append(Taken(event, segment, self.taken))
+            taken.append(Taken(event, segment, self.taken + len(taken) + 1))
             at = end
         return at
 
@@ -259,4 +267,4 @@ class Spool:
 
     def close(self) -> None:
         """Lets go of the files. What waits in them is found by the next Spool."""
-        self._end()
+        self.end_file()
