@@ -78,6 +78,46 @@ async fn after_a_failure_what_is_left_is_asked_for_with_the_same_ids() {
     assert_eq!(again, unsaid);
 }
 
+/// Polls it until it waits, and drops it.
+async fn given_up<I: Iterator<Item = Event>>(many: &mut ManyEvents<I>) {
+    let waited = tokio::time::timeout(std::time::Duration::from_millis(1), many.next()).await;
+    assert!(waited.is_err(), "it has answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_loses_no_event_and_sends_none_twice() {
+    let go_on = std::sync::Arc::new(tokio::sync::Notify::new());
+    let script = Script::new([Reply::Held(go_on.clone()), Reply::Recorded, Reply::Recorded]);
+    let mut many = script.client().create_many((0..2_500).map(event), options(2)).unwrap();
+    for _ in 0..3 {
+        given_up(&mut many).await;
+        assert_eq!((many.done(), many.left().count(), script.count()), (0, 2_001, 2));
+    }
+    go_on.notify_one();
+    for number in 0..2_500 {
+        assert_eq!(number_of(&many.next().await.unwrap().unwrap()), number);
+    }
+    assert_eq!((many.next().await.unwrap(), many.left().count(), script.count()), (None, 0, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_behind_a_failure_asks_again_with_the_same_ids() {
+    let never = std::sync::Arc::new(tokio::sync::Notify::new());
+    let lost = Reply::Fails(TransportStage::Lost);
+    let script = Script::new([lost, Reply::Held(never), Reply::Recorded, Reply::Recorded]);
+    let client = script.builder().origin_fingerprint([7; 32]).retry(RetryPolicy::none()).build().unwrap();
+    let mut many = client.create_many((0..2_000).map(event), options(2)).unwrap();
+    // The first batch has failed, and the second is waited for before that is told.
+    given_up(&mut many).await;
+    assert_eq!((many.done(), many.left().count(), script.count()), (0, 2_000, 2));
+    for number in 0..2_000 {
+        assert_eq!(number_of(&many.next().await.unwrap().unwrap()), number);
+    }
+    assert_eq!((many.next().await.unwrap(), many.left().count()), (None, 0));
+    let asked: Vec<Vec<String>> = script.requests().iter().map(ids_of).collect();
+    assert_eq!(asked[2..], asked[..2]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_all_is_told_as_it_is() {
     let script = Script::new((0..2).map(|_| problem(401, "api_key_invalid")));

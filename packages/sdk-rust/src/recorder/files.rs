@@ -1,8 +1,9 @@
 //! What a spool needs of a file system. Tests put a full disk, or one that cannot sync, in its place.
 
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{absolute, Path, PathBuf};
 
 pub(crate) trait Files: Send + Sync {
     /// Appends some of the bytes, and tells how many.
@@ -40,5 +41,30 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Elsewhere a folder is no file that could be opened.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a folder, with those above it. Returns the folders to be synced for it to be found after the loss of power: those
+/// that name what was made, and two in any case, as an earlier run may have made them and not come to sync them.
+pub(super) fn make_folder(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let folder = absolute(folder)?;
+    let missing = folder.ancestors().take_while(|above| !above.exists());
+    let made = missing.filter_map(Path::parent).map(Path::to_owned);
+    let above: BTreeSet<PathBuf> = made.chain(folder.ancestors().skip(1).take(2).map(Path::to_owned)).collect();
+    fs::create_dir_all(&folder)?;
+    Ok(above)
+}
+
+/// Syncs folders above those of a recorder. One that is gone, or that this program may not read, was not made by it or has
+/// been moved.
+pub(super) fn sync_above(files: &dyn Files, folders: &BTreeSet<PathBuf>) -> io::Result<()> {
+    for folder in folders {
+        match files.sync_folder(folder) {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+                return Err(error)
+            }
+            _ => {}
+        }
+    }
     Ok(())
 }

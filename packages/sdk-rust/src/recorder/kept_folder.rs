@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::files::sync_folder;
+use super::board::lock;
+use super::files::{make_folder, sync_above, sync_folder, SystemFiles};
 use super::frame::SpooledEvent;
 use super::recorded_event::KeptEvent;
 use crate::answers::Anchor;
@@ -23,6 +25,8 @@ const DAY_CHARS: usize = "2026-11-23".len();
 pub(super) struct KeptFolder {
     kept: PathBuf,
     refused: PathBuf,
+    /// Folders that name those that files were written to, and are not synced yet.
+    above: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// What of an envelope says the day that its files are kept under.
@@ -41,8 +45,8 @@ fn day_of(envelope: &[u8]) -> io::Result<String> {
 
 impl KeptFolder {
     pub(super) fn new(kept: PathBuf, refused: PathBuf) -> io::Result<Self> {
-        fs::create_dir_all(&kept)?;
-        Ok(Self { kept, refused })
+        let above = Mutex::new(make_folder(&kept)?);
+        Ok(Self { kept, refused, above })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -56,7 +60,7 @@ impl KeptFolder {
         let kept: Vec<KeptEvent> = events
             .map(|(event, anchor, receipt)| self.write(&mut written, event, anchor, receipt))
             .collect::<io::Result<_>>()?;
-        written.sync()?;
+        self.sync(&written)?;
         Ok(kept)
     }
 
@@ -71,8 +75,7 @@ impl KeptFolder {
         let client_event_id = to_hex(&event.client_event_id);
         let folder = self.kept.join(day_of(&event.envelope)?);
         if !folder.is_dir() {
-            fs::create_dir_all(&folder)?;
-            written.folders.insert(self.kept.clone());
+            lock(&self.above).extend(make_folder(&folder)?);
         }
         let path = |ending: &str| folder.join(format!("{client_event_id}{ending}"));
         let (payload_path, receipt_path) = (path(".json"), path(".json.tlog-proof"));
@@ -89,7 +92,9 @@ impl KeptFolder {
 
     /// Sets an event apart that the service refuses for good, durably.
     pub(super) fn put_aside(&self, event: &SpooledEvent, refusal: &Error) -> io::Result<()> {
-        fs::create_dir_all(&self.refused)?;
+        if !self.refused.is_dir() {
+            lock(&self.above).extend(make_folder(&self.refused)?);
+        }
         let mut written = Written::begin(&self.refused)?;
         let name = to_hex(&event.client_event_id);
         let path = |ending: &str| self.refused.join(format!("{name}{ending}"));
@@ -100,7 +105,16 @@ impl KeptFolder {
         let detail = refusal.problem().map_or_else(|| refusal.to_string(), |problem| problem.detail.clone());
         let problem = json!({ "code": refusal.code(), "status": refusal.status(), "detail": detail });
         written.write(&path(".json.problem"), format!("{problem}\n").as_bytes())?;
-        written.sync()
+        self.sync(&written)
+    }
+
+    /// Files, the folders that name them, and those that name these.
+    fn sync(&self, written: &Written) -> io::Result<()> {
+        written.sync()?;
+        let mut above = lock(&self.above);
+        sync_above(&SystemFiles, &above)?;
+        above.clear();
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{watch, Notify};
 
 use super::board::{lock, Board, Outcome};
 use super::errors::{closed, not_kept, spool_corrupt, spool_write_failed};
-use super::files::Files;
+use super::files::{make_folder, Files};
 use super::folder_lock::FolderLock;
 use super::frame::{Frames, OwnId, SpooledEvent};
 use super::kept_folder::KeptFolder;
@@ -78,9 +78,9 @@ impl Recording {
     /// `folder_in_use`, `spool_corrupt`, `spool_write_failed`.
     pub(super) fn open(directory: &Path, options: RecorderOptions, files: Arc<dyn Files>) -> Result<Self> {
         let failed = |cause: std::io::Error| spool_write_failed(directory, "made", cause);
-        std::fs::create_dir_all(directory).map_err(failed)?;
+        let above = make_folder(directory).map_err(failed)?;
         let folder_lock = FolderLock::take(directory)?;
-        let spool = Spool::open(directory.join("spool"), Arc::clone(&files), options.spool_bytes_max)?;
+        let spool = Spool::open(directory.join("spool"), above, Arc::clone(&files), options.spool_bytes_max)?;
         let keep = options.keep.clone().unwrap_or_else(|| directory.join("kept"));
         let kept = KeptFolder::new(keep, directory.join("refused")).map_err(failed)?;
         let state = State {

@@ -1,15 +1,16 @@
 //! The spool: files to which events are appended before they are sent, and which go when all in them is kept.
 //! docs/recorder.md, "The spool". Nothing here takes a lock: the recording does.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use super::board::lock;
 use super::errors::{spool_corrupt, spool_full, spool_write_failed};
-use super::files::Files;
+use super::files::{make_folder, sync_above, Files};
 use super::frame::Frames;
 use crate::envelope::Envelope;
 use crate::error::Result;
@@ -35,6 +36,8 @@ pub(crate) struct Segment {
     is_given_up: AtomicBool,
     /// The folder that names it was synced.
     is_named: AtomicBool,
+    /// Folders above that of the spool that are not synced yet; shared by all files.
+    above: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Segment {
@@ -51,6 +54,9 @@ impl Segment {
         files.sync(&self.file)?;
         if !self.is_named.load(SeqCst) {
             files.sync_folder(self.path.parent().unwrap_or(&self.path))?;
+            let mut above = lock(&self.above);
+            sync_above(files, &above)?;
+            above.clear();
             self.is_named.store(true, SeqCst);
         }
         Ok(())
@@ -77,6 +83,7 @@ pub(super) struct Unread {
 pub(super) struct Spool {
     folder: PathBuf,
     files: Arc<dyn Files>,
+    above: Arc<Mutex<BTreeSet<PathBuf>>>,
     bytes_max: u64,
     segments: Vec<Arc<Segment>>,
     /// Is appended to; one of the segments.
@@ -93,13 +100,18 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Finds what an earlier run has left. Nothing is changed if it fails.
+    /// Finds what an earlier run has left. Nothing is changed if it fails. Folders `above` are synced with its first file.
     ///
     /// # Errors
     /// `spool_corrupt`, `spool_write_failed`.
-    pub(super) fn open(folder: PathBuf, files: Arc<dyn Files>, bytes_max: u64) -> Result<Self> {
+    pub(super) fn open(
+        folder: PathBuf,
+        mut above: BTreeSet<PathBuf>,
+        files: Arc<dyn Files>,
+        bytes_max: u64,
+    ) -> Result<Self> {
         let failed = |cause: io::Error| spool_write_failed(&folder, "opened", cause);
-        fs::create_dir_all(&folder).map_err(failed)?;
+        above.extend(make_folder(&folder).map_err(failed)?);
         let paths = fs::read_dir(&folder).map_err(failed)?.map(|entry| entry.map(|entry| entry.path()));
         let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>().map_err(failed)?;
         let mut named: Vec<(u64, PathBuf)> =
@@ -110,6 +122,7 @@ impl Spool {
             next_name: named.last().map_or(0, |(name, _)| *name) + 1,
             folder,
             files,
+            above: Arc::new(Mutex::new(above)),
             bytes_max,
             segments: Vec::new(),
             active: None,
@@ -148,6 +161,7 @@ impl Spool {
             synced: (self.appended - count).into(),
             is_given_up: false.into(),
             is_named: false.into(),
+            above: Arc::clone(&self.above),
         });
         self.segments.push(Arc::clone(&segment));
         self.unread.push_back(Arc::clone(&segment));

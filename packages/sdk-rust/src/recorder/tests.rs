@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -37,6 +37,7 @@ struct Failing {
     cannot_sync: AtomicBool,
     cannot_sync_folder: AtomicBool,
     syncs: AtomicUsize,
+    synced_folders: Mutex<Vec<PathBuf>>,
 }
 
 impl Files for Failing {
@@ -70,6 +71,7 @@ impl Files for Failing {
         if self.cannot_sync_folder.load(SeqCst) {
             return Err(io::Error::other("it cannot be synced"));
         }
+        self.synced_folders.lock().unwrap().push(folder.to_owned());
         super::files::sync_folder(folder)
     }
 }
@@ -154,6 +156,24 @@ async fn a_file_whose_name_could_not_be_synced_is_given_up() {
     assert!(lost.durable().await.unwrap_err().is_spool_write_failed());
     assert_eq!((opened.frames(), opened.recorder.progress().durable), (vec![1, 1], 1));
     opened.end().await;
+}
+
+#[tokio::test]
+async fn folders_that_are_made_are_synced_where_they_are_named_once() {
+    let opened = Opened::new("above/a/b").await;
+    let synced = || -> Vec<PathBuf> { opened.files.synced_folders.lock().unwrap().clone() };
+    opened.record(0).unwrap().durable().await.unwrap();
+    let mut folders = synced();
+    folders.sort();
+    let mut expected: Vec<PathBuf> = opened.folder.ancestors().take(4).map(Path::to_owned).collect();
+    expected.push(opened.folder.join("spool"));
+    expected.sort();
+    assert_eq!(folders, expected);
+    opened.record(1).unwrap().durable().await.unwrap();
+    assert_eq!(synced().len(), expected.len());
+    let base = opened.folder.ancestors().nth(2).unwrap().to_owned();
+    opened.end().await;
+    fs::remove_dir_all(base).unwrap();
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ pub enum Reply {
     Fails(TransportStage),
     /// Never.
     Silence,
+    /// As `Recorded`, once it is let go.
+    Held(Arc<tokio::sync::Notify>),
     /// Committed as it was sent: the answer holds together, and proves nothing.
     Recorded,
     /// Something else than was sent is recorded: what the function makes of it.
@@ -64,6 +66,10 @@ impl Transport for Script {
                 Some(Reply::Answer(response)) => Ok(response),
                 Some(Reply::Fails(stage)) => Err(TransportFailure { stage, source: "scripted".into() }),
                 Some(Reply::Silence) => std::future::pending().await,
+                Some(Reply::Held(go_on)) => {
+                    go_on.notified().await;
+                    Ok(recorded(&sent.unwrap()))
+                }
                 Some(Reply::Recorded) => Ok(recorded(&sent.unwrap())),
                 Some(Reply::Altered(alter)) => {
                     let mut sent = sent.unwrap();
