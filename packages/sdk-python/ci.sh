@@ -112,5 +112,5 @@ END
 done
 "$python" -W error -m pdoc --docformat google --output-directory dist/docs \
   event_anchoring event_anchoring.asynchronous event_anchoring.synchronous event_anchoring.tiles \
-  event_anchoring.adapters event_anchoring.adapters.langchain
+  event_anchoring.adapters event_anchoring.adapters.langchain event_anchoring.adapters.openai_agents
 echo 'sdk-python: passed'

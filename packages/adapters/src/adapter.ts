@@ -38,7 +38,13 @@ export function recordEvent(recorder: EventRecorder, event: ReadEvent, options: 
 
 /** What JSON.stringify makes of it, read again: without functions and what is undefined, dates as texts. */
 function jsonOf(content: object): Parameters<EventRecorder["record"]>[0] {
-  return JSON.parse(JSON.stringify(content)) as Parameters<EventRecorder["record"]>[0];
+  return JSON.parse(JSON.stringify(content, bytesAsBase64)) as Parameters<EventRecorder["record"]>[0];
+}
+
+/** The holder has what it was before its toJSON, which a Buffer has. */
+function bytesAsBase64(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  const own = this[name];
+  return own instanceof Uint8Array ? Buffer.from(own).toString("base64") : value;
 }
 
 function warn(error: unknown): void {

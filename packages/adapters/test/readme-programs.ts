@@ -14,12 +14,17 @@ const beginning = linesIn(readme.split("\n## ")[0] ?? "");
 /** What happens to a framework after the README's lines. */
 const USES = {
   pino: "",
-  OpenTelemetry: "",
+  "OpenTelemetry spans": "",
+  "OpenTelemetry logs": "",
   Express: `
 await new Promise((resolve) => server.once("listening", resolve));
 const address = \`http://127.0.0.1:\${server.address().port}/orders/4711?secret=1\`;
 await (await fetch(address, { headers: { "x-user": "ada", connection: "close" } })).text();
 await new Promise((resolve) => server.close(resolve));`,
+  Fastify: `
+const address = \`http://127.0.0.1:\${app.server.address().port}/orders/4711?secret=1\`;
+await (await fetch(address, { headers: { "x-user": "ada", connection: "close" } })).text();
+await app.close();`,
   MCP: `
 const { Client: McpClient } = await import("@modelcontextprotocol/sdk/client/index.js");
 const { InMemoryTransport } = await import("@modelcontextprotocol/sdk/inMemory.js");
@@ -50,7 +55,7 @@ export async function runReadme(framework: Framework, endpoint: string, apiKey: 
   const folder = mkdtempSync(join(tmpdir(), "anchoring-adapters-"));
   try {
     symlinkSync(join(PACKAGE, "..", "..", "node_modules"), join(folder, "node_modules"));
-    const lines = readmeLines(framework).replace("listen(8080)", "listen(0)");
+    const lines = readmeLines(framework).replace(/8080/u, "0");
     writeFileSync(join(folder, "program.mjs"), `${beginning}${lines}${USES[framework]}\nawait recorder.close();\n`);
     const env = { ...process.env, ANCHORING_ENDPOINT: endpoint, ANCHORING_API_KEY: apiKey };
     await promisify(execFile)(process.execPath, ["program.mjs"], { cwd: folder, env, timeout: 60_000 });

@@ -12,18 +12,25 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const REQUEST = {
+  what: "http.request",
+  who: "ada",
+  content: { method: "GET", path: "/orders/4711", route: "/orders/:id", status: 200, complete: true },
+};
 const EVENTS: Readonly<Record<Framework, object>> = {
   pino: { what: "log", content: { level: 40, msg: "refund without receipt", order: "4711", amount: 19.5 } },
-  OpenTelemetry: {
+  "OpenTelemetry spans": {
     what: "tool.call",
     who: "billing",
     content: { name: "execute_tool refund", status: "unset", attributes: { "gen_ai.tool.name": "refund" } },
   },
-  Express: {
-    what: "http.request",
-    who: "ada",
-    content: { method: "GET", path: "/orders/4711", route: "/orders/:id", status: 200, complete: true },
+  "OpenTelemetry logs": {
+    what: "tool.call",
+    who: "billing",
+    content: { body: "refunded 4711", severity: "INFO", logger: "agent", attributes: { "gen_ai.tool.name": "refund" } },
   },
+  Express: REQUEST,
+  Fastify: REQUEST,
   MCP: {
     what: "tool.call",
     content: {

@@ -296,8 +296,13 @@ def test_the_trace_of_what_adapters_record(client: Client, chain: TrustRootChain
         scope = {"type": "http", "method": "GET", "path": "/"}
         asyncio.run(RecordingMiddleware(app, recorder=recorder)(scope, receive, send))
         recorder.flush()
-    payloads = list(tmp_path.glob("kept/*/*.json"))
-    assert len(payloads) == 3
+    check_traces(client, chain, tmp_path, 3)
+
+
+def check_traces(client: Client, chain: TrustRootChain, folder: Path, count: int) -> None:
+    """Each kept event has a receipt that verifies, and is found again by the trace."""
+    payloads = list(folder.glob("kept/*/*.json"))
+    assert len(payloads) == count
     for payload in payloads:
         event_hash = sha256(payload.read_bytes()).digest()
         receipt = payload.with_name(f"{payload.name}.tlog-proof").read_text(encoding="utf-8")
@@ -305,6 +310,32 @@ def test_the_trace_of_what_adapters_record(client: Client, chain: TrustRootChain
         traced = client.trace(verified.anchor_id).anchor
         assert isinstance(traced, models.EventAnchor)
         assert (traced.anchor_id, traced.event_hash) == (verified.anchor_id.hex(), event_hash.hex())
+
+
+def test_the_trace_of_what_langchain_calls(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
+    tools = pytest.importorskip("langchain_core.tools")
+    from event_anchoring.adapters.langchain import RecordingCallbackHandler
+
+    refund = tools.tool("refund", description="Refunds an order.")(lambda order: f"refunded {order}")
+    with Recorder.open(client, tmp_path) as recorder:
+        refund.invoke({"order": "4711"}, {"callbacks": [RecordingCallbackHandler(recorder)]})
+        recorder.flush()
+    check_traces(client, chain, tmp_path, 1)
+
+
+def test_the_trace_of_what_openai_agents_do(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
+    agents = pytest.importorskip("agents")
+    from event_anchoring.adapters.openai_agents import RecordingTracingProcessor
+
+    with Recorder.open(client, tmp_path) as recorder:
+        agents.set_trace_processors([RecordingTracingProcessor(recorder)])
+        try:
+            with agents.trace("billing"), agents.function_span("refund", input='{"order": "4711"}'):
+                pass
+            agents.tracing.flush_traces()
+        finally:
+            agents.set_trace_processors([])
+    check_traces(client, chain, tmp_path, 1)
 
 
 def test_a_delegation_read_back(client: Client, chain: TrustRootChain) -> None:

@@ -16,7 +16,15 @@ const RUST_INDEX = `<!doctype html>
 `;
 
 /** Those that the documentation of ci.sh has. */
-const PYTHON_MODULES = ["", ".asynchronous", ".synchronous", ".tiles", ".adapters", ".adapters.langchain"];
+const PYTHON_MODULES = [
+  "",
+  ".asynchronous",
+  ".synchronous",
+  ".tiles",
+  ".adapters",
+  ".adapters.langchain",
+  ".adapters.openai_agents",
+];
 
 /** typedoc, with a TypeScript of its own: that of the repository has no API. */
 async function ofTypeScript(out: string): Promise<void> {

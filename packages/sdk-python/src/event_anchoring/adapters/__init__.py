@@ -4,7 +4,8 @@
     structlog.configure(processors=[RecordingProcessor(recorder), structlog.processors.JSONRenderer()])
     app.add_middleware(RecordingMiddleware, recorder=recorder)                                    # FastAPI, Starlette
 
-`event_anchoring.adapters.langchain` has the callback handler of LangChain, which needs langchain-core.
+`event_anchoring.adapters.langchain` has the callback handler of LangChain, which needs langchain-core, and
+`event_anchoring.adapters.openai_agents` the tracing processor of OpenAI's Agents SDK, which needs openai-agents.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 import type { Recorder } from "@event-anchoring/sdk/recorder";
 import { recordEvent } from "./adapter.ts";
 import type { AdapterOptions, EventRecorder } from "./adapter.ts";
-
-/** Seconds and nanoseconds. */
-type Instant = readonly [number, number];
-type Attributes = Readonly<Record<string, unknown>>;
+import { isOfGenAi, millisecondsOf, operationOf, referencesOf, whoOf } from "./gen-ai.ts";
+import type { Attributes, Instant } from "./gen-ai.ts";
 
 /** What is read of a span of OpenTelemetry's. */
 export interface EndedSpan {
@@ -28,12 +26,6 @@ export interface SpanOptions extends AdapterOptions {
   readonly select?: ((span: EndedSpan) => boolean) | undefined;
 }
 
-const OPERATION = "gen_ai.operation.name";
-const EXECUTE_TOOL = "execute_tool";
-const AGENT_NAMES = ["gen_ai.agent.name", "gen_ai.agent.id"] as const;
-/** Attributes by which a span says what its event refers to, as 64 hex digits. */
-const IRIS_REF = "event_anchoring.iris_ref";
-const GRANT_REF = "event_anchoring.grant_ref";
 const KINDS = ["internal", "server", "client", "producer", "consumer"];
 const STATUSES = ["unset", "ok", "error"];
 
@@ -59,18 +51,14 @@ export class RecordingSpanProcessor {
   }
 
   onEnd(span: EndedSpan): void {
-    const { select = isOfGenAi } = this.#options;
+    const { select = isGenAiSpan } = this.#options;
     if (!select(span)) return;
-    const [irisRef, grantRef] = [textOf(span, IRIS_REF), textOf(span, GRANT_REF)];
-    const refersToNothing = irisRef === undefined && grantRef === undefined;
     const event = {
       content: contentOf(span),
-      what: whatOf(span),
+      what: operationOf(span.attributes) ?? "span",
       when: new Date(millisecondsOf(span.endTime)),
-      who: AGENT_NAMES.map((name) => textOf(span, name)).find((name) => name !== undefined),
-      semanticAnchor: refersToNothing
-        ? undefined
-        : { ...this.#options.semanticAnchor, ...given({ irisRef, grantRef }) },
+      who: whoOf(span.attributes),
+      semanticAnchor: referencesOf(span.attributes, this.#options.semanticAnchor),
     };
     recordEvent(this.#recorder, event, this.#options);
   }
@@ -86,24 +74,8 @@ export class RecordingSpanProcessor {
   }
 }
 
-function isOfGenAi({ attributes }: EndedSpan): boolean {
-  return typeof attributes[OPERATION] === "string";
-}
-
-function whatOf(span: EndedSpan): string {
-  const operation = textOf(span, OPERATION);
-  if (operation === undefined) return "span";
-  return operation === EXECUTE_TOOL ? "tool.call" : `gen_ai.${operation}`;
-}
-
-function textOf({ attributes }: EndedSpan, name: string): string | undefined {
-  const value = attributes[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** Without members that are undefined. */
-function given(refs: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(refs).flatMap(([name, ref]) => (ref === undefined ? [] : [[name, ref]])));
+function isGenAiSpan({ attributes }: EndedSpan): boolean {
+  return isOfGenAi(attributes);
 }
 
 function contentOf(span: EndedSpan): object {
@@ -124,9 +96,4 @@ function contentOf(span: EndedSpan): object {
       return { name, time: new Date(millisecondsOf(time)).toISOString(), attributes };
     }),
   };
-}
-
-/** Whole ones: a day of nanoseconds is more than a double holds to the last digit. */
-function millisecondsOf([seconds, nanoseconds]: Instant): number {
-  return seconds * 1_000 + Math.round(nanoseconds / 1e6);
 }
