@@ -38,7 +38,7 @@ function blockAfter(text: string, from: number, end: RegExp): string {
   return at < 0 ? rest : rest.slice(0, at);
 }
 
-/** Classes of `src`, and what `index.ts` exports. */
+/** Classes of `src`, and what its two entries export. */
 export function typescriptSurface(): Surface {
   const folder = join(PACKAGES, "sdk-typescript", "src");
   const members = new Map<string, Set<string>>();
@@ -49,8 +49,10 @@ export function typescriptSurface(): Surface {
       members.set(found[1] ?? "", new Set([...names].map((name) => name[1] ?? "").filter(isNoConstructor)));
     }
   }
-  const index = readFileSync(join(folder, "index.ts"), "utf8");
-  const exported = [...index.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap((list) => namesIn(list[1] ?? ""));
+  const entries = ["index.ts", "recorder/index.ts"]
+    .map((entry) => readFileSync(join(folder, entry), "utf8"))
+    .join("\n");
+  const exported = [...entries.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap((list) => namesIn(list[1] ?? ""));
   return surfaceOf(exported, members);
 }
 

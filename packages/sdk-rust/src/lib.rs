@@ -20,6 +20,7 @@ mod hash;
 mod input;
 mod leaf;
 mod merkle;
+mod names;
 mod note;
 mod payloads;
 mod policy;
@@ -64,6 +65,7 @@ pub use leaf::{
     anchor_id_of, ActorBody, ClaimBody, EventBody, GenesisBody, GrantBody, Leaf, LeafBody, LeafHeader, RevocationBody,
     SemanticHashes, TrustRootBody,
 };
+pub use names::{attribute_type_of, parse_names, NameFile, ATTRIBUTE_TYPES};
 pub use note::{VerifiedLine, Vkey, VkeyType};
 pub use policy::TlogPolicy;
 pub use prepare::{

@@ -8,6 +8,7 @@ mod envelope;
 mod hostile;
 mod leaf;
 mod merkle;
+mod names;
 mod note;
 mod prepare;
 mod receipt;
