@@ -24,7 +24,7 @@ export const SLOW = [
   "packages/dev-cluster/test/embedded-postgres.test.ts",
   "packages/explorer/test/browser/*.test.ts",
   "packages/provision/test/certs.test.ts",
-  "packages/release/test/npm-programs.test.ts",
+  "packages/release/test/{debian-packages,npm-programs}.test.ts",
   "packages/records/test/record-book.test.ts",
   "packages/simulator/test/lives.test.ts",
   "packages/site/test/built/*.test.ts",

@@ -1,5 +1,6 @@
 import type { Maker } from "../artefact.ts";
 import { anchorVerify } from "./anchor-verify.ts";
+import { debianPackages } from "./debian-packages.ts";
 import { npmAdapters } from "./npm-adapters.ts";
 import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
@@ -19,6 +20,7 @@ export const MAKERS: readonly Maker[] = [
   pythonPackages,
   rustCrate,
   anchorVerify,
+  debianPackages,
   verifyPage,
   site,
   reference,

@@ -34,6 +34,22 @@ function migrationsAsCode(): string {
   return `const FILES = ${JSON.stringify(files)};\nexport const readMigrationFiles = () => FILES;\n`;
 }
 
+/** Writes the command line as one executable file. @returns the libraries whose code is in it */
+export async function bundleAnchorctl(file: string): Promise<readonly Library[]> {
+  const libraries = await bundleCode({
+    entry: join(CLI, "src/main.ts"),
+    platform: "node",
+    target: "node20",
+    format: "es",
+    file,
+    hasMap: false,
+    hasSideEffects: true,
+    plugins: [WITHOUT_OPTIONAL, WITH_MIGRATIONS],
+  });
+  await chmod(file, 0o755);
+  return libraries;
+}
+
 /** The command line as one file, by itself and as an npm package. */
 export const npmAnchorctl: Maker = {
   name: "npm-anchorctl",
@@ -48,15 +64,7 @@ export const npmAnchorctl: Maker = {
     const single = `anchorctl-${version}.js`;
     const fill = async (staging: string): Promise<readonly Library[]> => {
       const file = join(staging, FILE);
-      const code = { entry: join(CLI, "src/main.ts"), platform: "node", target: "node20", format: "es" } as const;
-      const libraries = await bundleCode({
-        ...code,
-        file,
-        hasMap: false,
-        hasSideEffects: true,
-        plugins: [WITHOUT_OPTIONAL, WITH_MIGRATIONS],
-      });
-      await chmod(file, 0o755);
+      const libraries = await bundleAnchorctl(file);
       await copyFile(file, join(folder, single));
       return libraries;
     };
