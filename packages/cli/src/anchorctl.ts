@@ -12,6 +12,7 @@ import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addDeploy } from "./command-lines/deploy.ts";
 import { addDoctor } from "./command-lines/doctor.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
+import { addHelp } from "./command-lines/help.ts";
 import { addHistory } from "./command-lines/history.ts";
 import { addExport } from "./command-lines/export.ts";
 import { addFsck } from "./command-lines/fsck.ts";
@@ -126,6 +127,7 @@ function buildProgram(context: CommandContext): Command {
   addDoctor(program, context);
   addDemo(program, context);
   addCompletion(program, context);
+  addHelp(program);
   program.hook("preAction", (_program, command) => context.printer.follow(nextCommandOf(program, command)));
   sayOnOneLine(program, "anchorctl");
   return program;

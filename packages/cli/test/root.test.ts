@@ -292,6 +292,32 @@ describe("anchorctl root submit and fetch", () => {
     expect(await json(root("fetch", ...quick), 4)).toMatchObject({ failure: "outcome_unknown" });
     expect(existsSync(join(folder, "trust-root-2.txt"))).toBe(false);
   });
+
+  test("say that the place for the versions cannot be written to, before anybody is asked", async () => {
+    const thk = await proposal();
+    await sign(1, thk);
+    await sign(2, thk);
+    writeFileSync(at("file"), "");
+    for (const out of ["missing", "file"].map(at)) {
+      expect(await json(root("fetch", "--out", out, "--json"), 2)).toMatchObject({ failure: "cannot_write" });
+      const submit = root("submit", at("next"), "--out", out, "--json");
+      expect(await json(submit, 2)).toMatchObject({ failure: "cannot_write" });
+    }
+  });
+});
+
+describe("anchorctl help", () => {
+  test("shows the command that is named, however deep", async () => {
+    const help = (...names: readonly string[]): Promise<Run> => runAnchorctl(home, ["help", ...names]);
+    expect(await help("root", "fetch")).toEqual(await root("fetch", "--help"));
+    expect(await help("root")).toEqual(await root("--help"));
+    expect(await help()).toEqual(await runAnchorctl(home, ["--help"]));
+    expect(await help("root", "fetsh")).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining("there is no command root fetsh"),
+    });
+  });
 });
 
 describe("anchorctl member", () => {

@@ -14,6 +14,7 @@ import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import { askNodes, write } from "../files/operators.ts";
 import type { Operators } from "../files/operators.ts";
+import { assertFolderWritable } from "../files/read-input.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { completeProposal } from "./root-proposal.ts";
 
@@ -39,6 +40,7 @@ export async function submitRootCommand(
 ): Promise<ExitCode> {
   const { chain, paths, timeoutMs, folder, isJson } = options;
   const proposal = completeProposal(chain, paths);
+  if (folder !== null) assertFolderWritable(folder);
   const operators = withKeysOf(options.operators, proposal.trustRoot);
   const document = formatProposal(proposal);
   const done = await write(operators, timeoutMs, (call) => proposeTrustRoot({ ...call, document }));
@@ -121,6 +123,7 @@ export interface FetchRootOptions {
 /** `anchorctl root fetch`: brings the versions that are held here up to the cluster's newest. */
 export async function fetchRootCommand(options: FetchRootOptions, printer: Printer): Promise<ExitCode> {
   const { chain: held, operators, timeoutMs, folder, isJson } = options;
+  assertFolderWritable(folder);
   const documents = await askNodes(operators, timeoutMs, readTrustRootChain, () => null);
   const [first = held.newest] = held.versions;
   const skipped = first.trustRoot.version - 1;

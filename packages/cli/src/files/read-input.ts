@@ -74,6 +74,18 @@ export function assertWritable(path: string): void {
   }
 }
 
+/** The same for files in a folder. @throws CliError `cannot_write` */
+export function assertFolderWritable(folder: string): void {
+  try {
+    if (!statSync(folder).isDirectory()) {
+      throw new CliError(EXIT.usage, "cannot_write", `cannot write into ${folder}: it is not a folder`);
+    }
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw asCliError(folder, "write", error);
+  }
+}
+
 /** Writes a file whole or not at all: an earlier one stays until the new one is complete. */
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const partial = `${path}.${process.pid}.tmp`;
