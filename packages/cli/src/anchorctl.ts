@@ -37,7 +37,7 @@ export async function anchorctl(args: readonly string[], io: ProgramIo): Promise
   const printer = new Printer(io.stdout, io.environment);
   let exitCode: ExitCode = EXIT.ok;
   let settings: Settings | null = null;
-  const program = buildProgram({
+  const program = buildProgram(args, {
     io,
     printer,
     aside: new Printer(io.stderr, io.environment),
@@ -80,7 +80,7 @@ function report(error: unknown, isJson: boolean, stdout: Printer, stderr: Printe
   return exitCode;
 }
 
-function buildProgram(context: CommandContext): Command {
+function buildProgram(args: readonly string[], context: CommandContext): Command {
   const { io } = context;
   const program = new Command("anchorctl")
     .description("Anchors files and acts with an event anchoring service, traces them, and checks receipts offline.")
@@ -93,7 +93,7 @@ function buildProgram(context: CommandContext): Command {
     })
     .version(`anchorctl ${SERVICE_VERSION}`, "--version", "print the version")
     .addHelpText("after", HELP);
-  addCheck(program, context);
+  addCheck(program, args, context);
   addAnchor(program, context);
   addVerify(program, context);
   addRecord(program, context);

@@ -32,7 +32,7 @@ export async function checkMonitor(flags: MonitorFlags, context: CommandContext)
     });
     if (held !== null) await checkState(faults, flags, bytesToHex(held.chain.newest.trustRoot.clusterId), context);
   }
-  finishCheck(faults, context);
+  finishCheck(faults, flags.json === true, context);
 }
 
 function checkFlags(faults: Faults, flags: MonitorFlags): void {

@@ -49,22 +49,35 @@ export class Faults {
   }
 }
 
-export function addCheck(program: Command, context: CommandContext): void {
+/** @param args the whole command line: an option counts wherever it stands */
+export function addCheck(program: Command, args: readonly string[], context: CommandContext): void {
   program
     .option("--check", "read all settings and the files that they name, do nothing, and print every fault")
+    .option("--json", "with --check: print one JSON object")
     .on("option:check", () => {
       const faults = new Faults();
       checkSettings(faults, context);
-      finishCheck(faults, context);
+      finishCheck(faults, args.includes("--json"), context);
       throw new CommanderError(0, "anchorctl.checked", "the settings were checked");
+    })
+    .on("option:json", () => {
+      const command = args.findIndex((word) => !word.startsWith("-"));
+      const own = command < 0 ? args : args.slice(0, command);
+      if (!own.includes("--check")) program.error("--json stands after the command's name, or beside --check");
     });
 }
 
-/** Prints the faults, a line each. */
-export function finishCheck({ lines }: Faults, { printer, aside, done }: CommandContext): void {
-  for (const line of lines) aside.line(`anchorctl: ${line}`);
-  if (lines.length === 0) printer.line("anchorctl: nothing is wrong");
-  done(lines.length === 0 ? EXIT.ok : EXIT.usage);
+/** Prints the faults: a line each, or all in one object. */
+export function finishCheck({ lines }: Faults, isJson: boolean, { printer, aside, done }: CommandContext): void {
+  const isGood = lines.length === 0;
+  if (isJson) {
+    const failure = isGood ? {} : { failure: "settings_invalid", detail: lines.join("; ") };
+    printer.json({ ...failure, faults: lines });
+  } else {
+    for (const line of lines) aside.line(`anchorctl: ${line}`);
+    if (isGood) printer.line("anchorctl: nothing is wrong");
+  }
+  done(isGood ? EXIT.ok : EXIT.usage);
 }
 
 const VARIABLE_OF: Readonly<Record<keyof SettingsLevel, string>> = {
