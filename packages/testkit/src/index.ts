@@ -9,6 +9,8 @@ export { LoadClient } from "./clients/load-client.ts";
 export { RetryingWriter } from "./clients/retrying-writer.ts";
 export type { Acknowledged } from "./clients/retrying-writer.ts";
 export { audit } from "./faults/audit.ts";
+export { ForgetfulDisks } from "./faults/forgetful-disks.ts";
+export { cutPower } from "./faults/power-cut.ts";
 export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";
 export { MixedLoad } from "./faults/mixed-load.ts";

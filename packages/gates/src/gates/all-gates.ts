@@ -4,6 +4,7 @@ import { KILL_GATE } from "./kills.ts";
 import { LIVES } from "./lives.ts";
 import { MUTATIONS } from "./mutations.ts";
 import { PLANTED } from "./planted-bugs.ts";
+import { POWER_CUTS } from "./power-cuts.ts";
 import { REQUESTS } from "./requests.ts";
 
-export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, HISTORIES, REQUESTS, MUTATIONS];
+export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, POWER_CUTS, HISTORIES, REQUESTS, MUTATIONS];

@@ -5,6 +5,7 @@ import { startTestCluster } from "../cluster/test-cluster.ts";
 import type { TestCluster } from "../cluster/test-cluster.ts";
 import { FaultNetwork } from "./fault-network.ts";
 import { FaultSwitches } from "./fault-switches.ts";
+import type { ForgetfulDisks } from "./forgetful-disks.ts";
 import { Keylog } from "./keylog.ts";
 import { Recorder } from "./recorder.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -22,8 +23,11 @@ export interface FaultyCluster extends TestCluster {
 }
 
 const NODE_IDS = ["n1", "n2", "n3"];
+/** What the paths of the files contain whose durability a node relies on. */
+const FORGETTING = { postgres: "/postgres/", control_plane: "/promise", api: "/promise" } as const;
 
-export async function startFaultyCluster(): Promise<FaultyCluster> {
+/** @param disks what its nodes write to, for power cuts; default: the disks of this machine */
+export async function startFaultyCluster(disks: ForgetfulDisks | null = null): Promise<FaultyCluster> {
   const folder = mkdtempSync(join(tmpdir(), "anchoring-keylogs-"));
   const recorder = new Recorder();
   const keylogPath = (nodeId: string): string => join(folder, `${nodeId}.keys`);
@@ -46,10 +50,17 @@ export async function startFaultyCluster(): Promise<FaultyCluster> {
     const setup = await startTestCluster({
       faultHooks: {
         dialledAddress: (from, to, listening) => network.dialledAddress(from, to, listening),
-        environment: (nodeId, process) => ({
-          ...switches?.environment(`${nodeId} ${process}`),
-          ...(process === "control_plane" ? { NODE_OPTIONS: `--tls-keylog=${keylogPath(nodeId)}` } : {}),
-        }),
+        environment: (nodeId, process) => {
+          const switched = switches?.environment(`${nodeId} ${process}`) ?? {};
+          const forgetting = disks?.environment(nodeId, FORGETTING[process]) ?? {};
+          const libraries = [switched["LD_PRELOAD"], forgetting["LD_PRELOAD"]].filter((path) => path !== undefined);
+          return {
+            ...switched,
+            ...forgetting,
+            ...(libraries.length === 0 ? {} : { LD_PRELOAD: libraries.join(" ") }),
+            ...(process === "control_plane" ? { NODE_OPTIONS: `--tls-keylog=${keylogPath(nodeId)}` } : {}),
+          };
+        },
       },
     });
     const end = async (): Promise<void> => {
