@@ -3,6 +3,7 @@ import { Client, sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring
 import type { TrustRootChain } from "@event-anchoring/sdk";
 import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { Job } from "./action-runs.ts";
 import { FRAMEWORKS, runReadme } from "./readme-programs.ts";
 
 // The lines of the README on a real cluster, which traces what they have recorded.
@@ -32,3 +33,20 @@ test.each(FRAMEWORKS)(
   },
   120_000,
 );
+
+test("a step of GitHub Actions: the receipts of artefacts and of the build are found again by the trace", async () => {
+  const job = new Job();
+  try {
+    const step = await job.run({ endpoint, "api-key": setup.apiKey, files: "dist" });
+    expect(step).toMatchObject({ code: 0 });
+    const client = new Client({ endpoint, apiKey: setup.apiKey, trustRoot });
+    for (const file of ["dist/app.tar.gz", "dist/sub/notes.txt", "build-record.json"]) {
+      const eventHash = sha256(Buffer.from(job.read(file)));
+      const { anchorId } = verifyReceipt(job.read(`${file}.tlog-proof`), { trustRoot, eventHash });
+      const { anchor } = await client.trace(anchorId);
+      expect(anchor).toMatchObject({ anchorId, eventHash: Buffer.from(eventHash).toString("hex") });
+    }
+  } finally {
+    job.end();
+  }
+}, 120_000);

@@ -1,6 +1,7 @@
 import type { Maker } from "../artefact.ts";
 import { anchorVerify } from "./anchor-verify.ts";
 import { debianPackages } from "./debian-packages.ts";
+import { githubAction } from "./github-action.ts";
 import { npmAdapters } from "./npm-adapters.ts";
 import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
@@ -15,6 +16,7 @@ import { verifyPage } from "./verify-page.ts";
 export const MAKERS: readonly Maker[] = [
   npmSdk,
   npmAdapters,
+  githubAction,
   npmAnchorctl,
   npmRaft,
   pythonPackages,
