@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createCertificateAuthority, issueCertificate, loadCertificateAuthority } from "@event-anchoring/provision";
+import { encodePromises, encodeSlot, slotBytesOf } from "@event-anchoring/control-contract";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { doctorCommand } from "../src/commands/doctor.ts";
 import { MISTAKES } from "../src/doctor/mistakes.ts";
@@ -76,6 +77,35 @@ function keepBackup(host: FakeHost, time: string, notedBytes = 8): void {
   if (notedBytes === 8) host.files.delete(join(node.paths.backupDir, "today.backup"));
 }
 
+/** A promise file as the control plane of a node makes it. */
+function promisesOf(nodeId: string): Uint8Array {
+  const body = encodePromises({
+    clusterId: hexToBytes(node.cluster.clusterId, 32),
+    nodeId,
+    pairId: new Uint8Array(16),
+    incarnation: 1,
+    term: 1,
+    vote: 0n,
+    signedHeads: new Map(),
+    stateHead: null,
+    postgres: { systemIdentifier: "7461234567890123456", timeline: 1, walPosition: 1n },
+    lastAppend: { index: 1, term: 1 },
+    reached: { index: 1, term: 1 },
+    peers: new Map(),
+    forgetLogTo: 0,
+    mayLackNewest: false,
+  });
+  const slotBytes = slotBytesOf(0);
+  return Buffer.concat([encodeSlot(1, body, slotBytes), new Uint8Array(slotBytes)]);
+}
+
+/** The settings of the control plane, with one more peer. */
+function addPeer(host: FakeHost, nodeId: string): void {
+  const { peers } = JSON.parse(host.text(node.paths.controlPlaneFile)) as { peers: object[] };
+  const peer = { node_id: nodeId, host: `${nodeId}.control`, port: 7400 };
+  host.edit(node.paths.controlPlaneFile, { peers: [...peers, peer] });
+}
+
 const FAILED_DRILL = JSON.stringify({
   at: "2026-11-01T03:00:00.000Z",
   failure: "altered",
@@ -109,6 +139,8 @@ const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?
     (h) => h.edit(node.paths.controlPlaneFile, { peers: [{ node_id: "n2", host: "n2.control", port: 7400 }] }),
     "n3",
   ],
+  ["peer_is_itself", "itself among its peers", (h) => addPeer(h, "n1"), "n1, which is this node"],
+  ["peer_unlisted", "a peer of no trust root", (h) => addPeer(h, "n4"), "peers names n4", ["peer_is_another"]],
   [
     "listens_everywhere",
     "a listener on every address",
@@ -137,6 +169,20 @@ const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?
     (h) => (h.clockMs = NOW_MS + 3630 * DAY_MS),
     "expires in",
     ["certificate_expired", "certificate_expired", "clock_differs", "backup_old"],
+  ],
+  [
+    "trust_root_expired",
+    "a trust root that has ended",
+    (h) => (h.clockMs = NOW_MS + 3651 * DAY_MS),
+    "trust root 1 expired on",
+    ["certificate_expired", "certificate_expired", "clock_differs", "backup_old"],
+  ],
+  [
+    "node_unlisted",
+    "a name that no trust root lists",
+    (h) => [node.paths.controlPlaneFile, node.paths.apiFile].forEach((path) => h.edit(path, { node_id: "n9" })),
+    "does not list n9",
+    ["certificate_of_another", "certificate_of_another", "peer_missing"],
   ],
   [
     "cluster_differs",
@@ -170,6 +216,13 @@ const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?
     "a certificate that ends in days",
     (h) => (h.clockMs = NOW_MS + 86 * DAY_MS),
     "expires in",
+    ["clock_differs", "backup_old"],
+  ],
+  [
+    "certificate_expired",
+    "a certificate that has ended",
+    (h) => (h.clockMs = NOW_MS + 100 * DAY_MS),
+    "tls.crt expired at",
     ["clock_differs", "backup_old"],
   ],
   [
@@ -212,6 +265,18 @@ const SEEDED: readonly (readonly [MistakeCode, string, Seed, says: string, also?
     "there is no folder",
   ],
   ["promise_damaged", "a promise file of nothing", (h) => h.write(node.paths.promiseFile, ""), "promise file is empty"],
+  [
+    "promise_open",
+    "a promise file that others can read",
+    (h) => h.write(node.paths.promiseFile, promisesOf("n1"), 0o644),
+    "chmod 600",
+  ],
+  [
+    "promise_of_another",
+    "the promise file of another node",
+    (h) => h.write(node.paths.promiseFile, promisesOf("n2")),
+    "the promise file of n2",
+  ],
   ["disk_full", "a full disk", (h) => h.free.set(node.paths.databaseDir, 0.04), "96 % full"],
   [
     "peer_unknown_name",
@@ -323,6 +388,12 @@ describe("anchorctl doctor", () => {
     expect(exitCode).toBe(isFailure ? 1 : 0);
     // No password is in a line.
     expect(lines.join("\n")).not.toContain("correct-horse");
+  });
+
+  test("has every mistake seeded, twenty-five at least", () => {
+    const seeded = new Set(SEEDED.map(([code]) => code));
+    expect(Object.keys(MISTAKES).filter((code) => !seeded.has(code as MistakeCode))).toEqual([]);
+    expect(seeded.size).toBeGreaterThanOrEqual(25);
   });
 
   test("has a page for every mistake", () => {
