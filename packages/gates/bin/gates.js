@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import setUpTemplates from "../../../test/run/set-up.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const compiler = join(checkout, "node_modules/typescript/bin/tsc");
@@ -12,6 +13,8 @@ if (build.status !== 0) {
   process.exit(1);
 }
 
+// A gate's next cluster copies the databases that the first one has made.
+setUpTemplates();
 const { gatesCommand } = await import("../dist/index.js");
 // The first Ctrl-C, or SIGTERM, ends the run in order, and what was finished is kept; the second one ends it.
 const stop = new AbortController();
