@@ -1,3 +1,5 @@
+import type { Part } from "./contents.ts";
+
 /** What a maker is told. Nothing else may show in what it makes: no clock, no path, no name of the machine. */
 export interface Target {
   /** Empty, and the maker's own. */
@@ -6,6 +8,8 @@ export interface Target {
   readonly version: string;
   /** Seconds; the time of every file inside an artefact: https://reproducible-builds.org/specs/source-date-epoch/ */
   readonly sourceDateEpoch: number;
+  /** Takes what others have written and an artefact has in it, needs, or is built with; `file` may be a folder. */
+  readonly hasParts: (file: string, parts: readonly Part[]) => void;
 }
 
 /** Makes one kind of artefact from the sources and the build of this checkout. */

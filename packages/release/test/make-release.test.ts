@@ -45,9 +45,15 @@ describe("a release", () => {
   test("has the sums of its files, as sha256sum checks them", async () => {
     await makeRelease(order(makerOf("b", { "b.txt": "b", "site/a b.txt": "a" }), makerOf("a", { "a.txt": "a" })));
     const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8");
-    expect(sums.split("\n").map((line) => line.slice(66))).toEqual(["a.txt", "b.txt", "site/a b.txt", ""]);
+    expect(sums.split("\n").map((line) => line.slice(66))).toEqual([
+      "SBOM.spdx.json",
+      "a.txt",
+      "b.txt",
+      "site/a b.txt",
+      "",
+    ]);
     const said = execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: folder, encoding: "utf8" });
-    expect(said).toBe("a.txt: OK\nb.txt: OK\nsite/a b.txt: OK\n");
+    expect(said).toBe("SBOM.spdx.json: OK\na.txt: OK\nb.txt: OK\nsite/a b.txt: OK\n");
   });
 
   test("is signed if there is a key, as ssh-keygen checks it by the line of README", async () => {
@@ -58,7 +64,9 @@ describe("a release", () => {
     const readme = readFileSync(join(CHECKOUT, "README.md"), "utf8");
     const line = /^ssh-keygen -Y verify [^]*?sha256sum .*$/m.exec(readme)?.[0] ?? "";
     const check = (): string => execFileSync("bash", ["-euc", line], { cwd: folder, encoding: "utf8", stdio: "pipe" });
-    expect(check()).toMatch(/^Good "event-anchoring-release" signature for release@event-anchoring.*\na\.txt: OK\n$/s);
+    expect(check()).toMatch(
+      /^Good "event-anchoring-release" signature for release@event-anchoring.*\nSBOM\.spdx\.json: OK\na\.txt: OK\n$/s,
+    );
     writeFileSync(join(folder, "SHA256SUMS"), `${"0".repeat(64)}  a.txt\n`);
     expect(check).toThrow("incorrect signature");
     for (const file of [key, `${key}.pub`, folder]) rmSync(file, { recursive: true });
@@ -70,7 +78,7 @@ describe("a release", () => {
     let count = 0;
     const counting = makerOf("counting", { "same.txt": "same", "count.txt": () => String(count++) });
     await expect(makeRelease(order(counting))).rejects.toThrow("counting made other bytes the second time: count.txt");
-    expect(readdirSync(folder).sort()).toEqual(["SHA256SUMS", "a.txt"]);
+    expect(readdirSync(folder).sort()).toEqual(["SBOM.spdx.json", "SHA256SUMS", "a.txt"]);
     expect(readdirSync(place)).toEqual(["release"]);
   });
 
@@ -124,7 +132,7 @@ describe("the command", () => {
     const out = join(place, "page");
     const { code, stderr } = await told("--dry", "--twice", "--only", "verify-page", "--out", out);
     expect({ code, stderr: stderr.replace(/^not of a commit.*\n/, "") }).toEqual({ code: 0, stderr: "" });
-    expect(readdirSync(out).sort()).toEqual(["SHA256SUMS", "verify.html", "verify.html.sha256"]);
+    expect(readdirSync(out).sort()).toEqual(["SBOM.spdx.json", "SHA256SUMS", "verify.html", "verify.html.sha256"]);
     const page = readFileSync(join(out, "verify.html"), "utf8");
     expect(page === readFileSync(join(CHECKOUT, "packages/explorer/dist/page.html"), "utf8")).toBe(true);
     expect(`${createHash("sha256").update(page).digest("hex")}  verify.html\n`).toBe(

@@ -1,8 +1,9 @@
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { CHECKOUT } from "../checkout.ts";
 import type { Library } from "../npm/bundle-code.ts";
+import { libraryIn, lockedFolders } from "../npm/locked.ts";
 import { run } from "../run.ts";
 
 /** Packages of this repository that a node runs, as in deploy/Dockerfile. */
@@ -11,9 +12,6 @@ const PROGRAMS = ["api", "control-plane", "cli", "provision"];
 const BESIDE = ["LICENSE", "NOTICE", "package.json", "certs", "docs/openapi.json"];
 /** The page that the api process serves; the rest of its package is for a browser's build. */
 const PAGE = "explorer/dist/page.html";
-
-/** An override of package.json puts a package without contents here; it has no licence either. */
-const EMPTY = "node_modules/@scarf/scarf";
 
 /** What libraries have and no program loads: declarations, maps, sources, documents, settings of tools. */
 const NOT_RUN_FILE = new RegExp(
@@ -36,7 +34,7 @@ const NOT_RUN_FOLDER = /^(tests?|examples?|docs?|benchmarks?|bench|\..*)$/iu;
  */
 export async function writeNodeTree(tree: string): Promise<readonly Library[]> {
   for (const name of BESIDE) await cp(join(CHECKOUT, name), join(tree, name), { recursive: true });
-  const folders = await runtimeFolders();
+  const folders = await lockedFolders(PROGRAMS, ["--omit=dev", "--omit=optional"]);
   const isLibrary = (folder: string): boolean => folder.includes("node_modules/");
   const packages = folders.filter((folder) => !isLibrary(folder));
   const kept = await mkdtemp(join(tmpdir(), "release-kept-"));
@@ -51,15 +49,6 @@ export async function writeNodeTree(tree: string): Promise<readonly Library[]> {
   const libraries: Library[] = [];
   for (const folder of folders.filter(isLibrary)) libraries.push(await copyLibrary(folder, tree));
   return libraries;
-}
-
-/** As npm reads the lockfile, from the root: `packages/…`, `node_modules/…`, `packages/…/node_modules/…`. */
-async function runtimeFolders(): Promise<readonly string[]> {
-  const workspaces = PROGRAMS.flatMap((name) => ["--workspace", `packages/${name}`]);
-  const options = ["--all", "--parseable", "--omit=dev", "--omit=optional"];
-  const lines = (await run("npm", ["ls", ...options, ...workspaces], { cwd: CHECKOUT })).trim().split("\n");
-  const paths = await Promise.all(lines.map((line) => realpath(line)));
-  return paths.map((path) => relative(CHECKOUT, path)).filter((path) => path !== "" && path !== EMPTY);
 }
 
 /** The links by which packages of this repository find one another. */
@@ -85,6 +74,5 @@ async function copyLibrary(folder: string, tree: string): Promise<Library> {
     return !NOT_RUN_FILE.test(basename(path));
   };
   await cp(from, join(tree, folder), { recursive: true, filter: isKept });
-  const { name, version, license } = JSON.parse(await readFile(join(from, "package.json"), "utf8")) as Library;
-  return { name, version, license, folder: from };
+  return libraryIn(folder);
 }

@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Target } from "../artefact.ts";
 import { CHECKOUT } from "../checkout.ts";
+import { npmParts } from "../contents.ts";
 import { filesUnder } from "../files.ts";
 import { licencesOf } from "../npm/licences.ts";
 import type { Library } from "../npm/bundle-code.ts";
@@ -62,6 +63,7 @@ export async function packDebian({ source, fill }: DebianOrder, target: Target):
     await run("dpkg-deb", [...options, "--build", root, join(target.folder, file)], {
       env: { SOURCE_DATE_EPOCH: String(target.sourceDateEpoch) },
     });
+    target.hasParts(file, npmParts(libraries));
     return file;
   } finally {
     await rm(work, { recursive: true });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ReleaseError } from "../artefact.ts";
 import type { Maker } from "../artefact.ts";
 import { run } from "../run.ts";
-import { cargo } from "./cargo.ts";
+import { cargo, crateParts } from "./cargo.ts";
 
 const TARGET = "x86_64-unknown-linux-musl";
 const PROGRAM = "anchor-verify";
@@ -27,7 +27,7 @@ async function assertTarget(): Promise<void> {
 /** The offline verifier: one file that runs on any Linux of this architecture, without a library. */
 export const anchorVerify: Maker = {
   name: "anchor-verify",
-  make: async ({ folder }) => {
+  make: async ({ folder, hasParts }) => {
     await assertTarget();
     const build = await mkdtemp(join(tmpdir(), "anchoring-verify-"));
     try {
@@ -37,6 +37,7 @@ export const anchorVerify: Maker = {
       if (size > BYTES_MAX) throw new ReleaseError(`${PROGRAM} has ${size} bytes, more than ${BYTES_MAX}`);
       const file = `${PROGRAM}-linux-x86_64`;
       await copyFile(program, join(folder, file));
+      hasParts(file, await crateParts("CONTAINS", "--no-default-features", "--target", TARGET));
       return [file];
     } finally {
       await rm(build, { recursive: true });

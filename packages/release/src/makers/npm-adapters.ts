@@ -16,7 +16,7 @@ const EXPORTS = {
 /** The adapters: ES modules and CommonJS that import nothing. Their types are those of the SDK that a user has. */
 export const npmAdapters: Maker = {
   name: "npm-adapters",
-  make: async ({ folder }) => {
+  make: async (target) => {
     const manifest = {
       sideEffects: false,
       main: "./dist/index.cjs",
@@ -35,6 +35,6 @@ export const npmAdapters: Maker = {
       await bundleCode({ ...node, file: join(staging, "dist/index.js"), format: "es" });
       return bundleCode({ ...node, file: join(staging, "dist/index.cjs"), format: "cjs" });
     };
-    return [await packNpm({ source: ADAPTERS, manifest, fill }, folder)];
+    return [await packNpm({ source: ADAPTERS, manifest, fill }, target)];
   },
 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Plugin } from "rolldown";
 import type { Maker } from "../artefact.ts";
 import { bundleCode } from "../npm/bundle-code.ts";
+import { npmParts } from "../contents.ts";
 import type { Library } from "../npm/bundle-code.ts";
 import { packNpm, packageFolder } from "../npm/package.ts";
 
@@ -53,7 +54,8 @@ export async function bundleAnchorctl(file: string): Promise<readonly Library[]>
 /** The command line as one file, by itself and as an npm package. */
 export const npmAnchorctl: Maker = {
   name: "npm-anchorctl",
-  make: async ({ folder, version }) => {
+  make: async (target) => {
+    const { folder, version } = target;
     const manifest = {
       name: "anchorctl",
       version,
@@ -66,8 +68,9 @@ export const npmAnchorctl: Maker = {
       const file = join(staging, FILE);
       const libraries = await bundleAnchorctl(file);
       await copyFile(file, join(folder, single));
+      target.hasParts(single, npmParts(libraries));
       return libraries;
     };
-    return [await packNpm({ source: CLI, manifest, fill }, folder), single];
+    return [await packNpm({ source: CLI, manifest, fill }, target), single];
   },
 };

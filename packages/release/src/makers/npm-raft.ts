@@ -12,7 +12,7 @@ const ENGINE = ["raft.wasm", "raft.wasm.sha256", "NOTICE", "licenses"];
 /** etcd's raft for TypeScript: ES modules for Node, with the WebAssembly module beside them. */
 export const npmRaft: Maker = {
   name: "npm-raft",
-  make: async ({ folder }) => {
+  make: async (target) => {
     const manifest = {
       sideEffects: false,
       types: "./dist/index.d.ts",
@@ -33,6 +33,6 @@ export const npmRaft: Maker = {
       const code = { entry: join(RAFT, "src/index.ts"), platform: "node", target: "node18", format: "es" } as const;
       return bundleCode({ ...code, file });
     };
-    return [await packNpm({ source: RAFT, manifest, fill }, folder)];
+    return [await packNpm({ source: RAFT, manifest, fill }, target)];
   },
 };

@@ -148,7 +148,7 @@ async function makeRecorderTypes(staging: string): Promise<void> {
 /** The TypeScript SDK: ES modules, CommonJS, and a build for browsers, in files of their own without dependencies. */
 export const npmSdk: Maker = {
   name: "npm-sdk",
-  make: async ({ folder }) => {
+  make: async (target) => {
     const manifest = {
       sideEffects: false,
       main: "./dist/index.cjs",
@@ -162,6 +162,6 @@ export const npmSdk: Maker = {
       await makeRecorderTypes(staging);
       return makeCode(staging);
     };
-    return [await packNpm({ source: SDK, manifest, fill }, folder)];
+    return [await packNpm({ source: SDK, manifest, fill }, target)];
   },
 };

@@ -4,7 +4,9 @@ import { join, posix } from "node:path";
 import { tmpdir } from "node:os";
 import { publint } from "publint";
 import { ReleaseError } from "../artefact.ts";
+import type { Target } from "../artefact.ts";
 import { CHECKOUT } from "../checkout.ts";
+import { npmParts } from "../contents.ts";
 import { run } from "../run.ts";
 import type { Library } from "./bundle-code.ts";
 import { licencesOf } from "./licences.ts";
@@ -26,10 +28,10 @@ const LICENCES_FILE = "THIRD-PARTY-LICENSES.txt";
 
 /**
  * Makes the tarball of a package.
- * @returns its name in `folder`
+ * @returns its name in the folder of the target
  * @throws ReleaseError if publint finds fault, or the README leads out of the package
  */
-export async function packNpm(order: PackageOrder, folder: string): Promise<string> {
+export async function packNpm(order: PackageOrder, { folder, hasParts }: Target): Promise<string> {
   const staging = await mkdtemp(join(tmpdir(), "release-npm-"));
   try {
     const libraries = await order.fill(staging);
@@ -42,7 +44,9 @@ export async function packNpm(order: PackageOrder, folder: string): Promise<stri
       cwd: staging,
       env: { npm_config_update_notifier: "false" },
     });
-    return packed.trim().split("\n").at(-1) ?? "";
+    const file = packed.trim().split("\n").at(-1) ?? "";
+    hasParts(file, npmParts(libraries));
+    return file;
   } finally {
     await rm(staging, { recursive: true });
   }

@@ -1,0 +1,27 @@
+/** How a part belongs to an artefact, in the words of SPDX 2.3, section 11. */
+export type Relation = "CONTAINS" | "DEPENDS_ON" | "BUILD_DEPENDENCY_OF";
+
+/** What others have written and an artefact has in it, fetches when it is installed, or is built with. */
+export interface Part {
+  readonly registry: "npm" | "cargo" | "pypi";
+  readonly name: string;
+  /** null: whatever a range allows. */
+  readonly version: string | null;
+  /** An SPDX expression; null: nobody says. */
+  readonly license: string | null;
+  readonly relation: Relation;
+}
+
+/** Libraries of npm as parts of what they are in. */
+export function npmParts(
+  libraries: readonly { readonly name: string; readonly version: string; readonly license: string }[],
+  relation: Relation = "CONTAINS",
+): readonly Part[] {
+  return libraries.map(({ name, version, license }) => ({
+    registry: "npm",
+    name,
+    version,
+    license: typeof license === "string" ? license : null,
+    relation,
+  }));
+}
