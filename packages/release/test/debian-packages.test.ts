@@ -85,6 +85,25 @@ afterAll(() => rmSync(place, { recursive: true }));
     }
   });
 
+  test("are listed with every library that is in them", () => {
+    const lines = execFileSync("dpkg-deb", ["--contents", join(packed, PACKAGES[1] ?? "")], {
+      encoding: "utf8",
+      maxBuffer: 2 ** 26,
+    });
+    const shipped = [...lines.matchAll(/node_modules\/((?:@[^/\n]+\/)?[^/@\n]+)\/package\.json$/gmu)].map(
+      ([, name]) => name,
+    );
+    expect(shipped.length).toBeGreaterThan(100);
+    const { packages, relationships } = JSON.parse(readFileSync(join(packed, "SBOM.spdx.json"), "utf8")) as {
+      packages: readonly { readonly name: string; readonly SPDXID: string }[];
+      relationships: readonly { readonly spdxElementId: string; readonly relatedSpdxElement: string }[];
+    };
+    const own = packages.find(({ name }) => name === PACKAGES[1])?.SPDXID;
+    const related = relationships.filter((each) => each.spdxElementId === own).map((each) => each.relatedSpdxElement);
+    const listed = packages.filter(({ SPDXID }) => related.includes(SPDXID)).map(({ name }) => name);
+    expect(shipped.filter((name) => !listed.includes(name ?? ""))).toEqual([]);
+  });
+
   test("hold no secret, no test and nothing for development", () => {
     const lines = execFileSync("dpkg-deb", ["--contents", join(packed, PACKAGES[1] ?? "")], {
       encoding: "utf8",
