@@ -1,6 +1,9 @@
-import { describe, expect, test } from "@jest/globals";
 import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT } from "@event-anchoring/testkit";
+import type { CrosscheckAnswer } from "@event-anchoring/testkit";
 import { Seeded } from "@event-anchoring/simulator";
+import { isAlike } from "../src/gates/mutations.ts";
 import { readCorpus } from "../src/mutations/corpus.ts";
 import { mutated } from "../src/mutations/mutate.ts";
 
@@ -26,4 +29,57 @@ describe("the corpus", () => {
     for (const { text, about } of corpus)
       expect(about(text)).toMatchObject({ op: expect.stringMatching(/^verify_(receipt|bundle)$/) });
   });
+});
+
+describe("the command line and the page", () => {
+  const TELLS = ["verdict", "step", "code"];
+  const ofFiles = corpus.filter(({ text, about }) => "content" in (about(text) ?? {}));
+  let programs: CrosscheckProcess[] = [];
+  beforeAll(() => {
+    programs = [TYPESCRIPT, ANCHORCTL, PROOF_PAGE].map((command) => new CrosscheckProcess(command));
+  });
+  afterAll(() => programs.forEach((program) => program.end()));
+  const ask = (question: object): Promise<CrosscheckAnswer[]> =>
+    Promise.all(programs.map((program) => program.ask(question)));
+
+  test("judge receipts of files as the SDK does, by their reasons", async () => {
+    expect(ofFiles.length).toBeGreaterThan(20);
+    const verdicts = new Set<unknown>();
+    // All receipts, and a trust root for each of some.
+    for (const { text, about } of ofFiles.filter(({ kind }, at) => kind === "proof" || at % 8 === 0)) {
+      for (const each of [text, mutated(text, new Seeded(1)), text.replace("node/b", "node/x")]) {
+        const [sdk, command, page] = await ask(about(each) ?? {});
+        expect(command).toEqual(sdk);
+        expect(isAlike(page ?? {}, sdk, TELLS)).toBe(true);
+        verdicts.add(sdk?.ok?.["verdict"] ?? "malformed");
+      }
+    }
+    expect(verdicts).toEqual(new Set(["invalid", "malformed", "valid"]));
+  }, 120_000);
+
+  test("see a receipt of another file as invalid, alike", async () => {
+    const [first] = ofFiles;
+    const question = { ...first?.about(first.text), content: "event 6" };
+    const [, command, page] = await ask(question);
+    const verdict = { verdict: "invalid", step: "content", code: "content_differs" };
+    expect(command?.ok).toMatchObject(verdict);
+    expect(page).toEqual({ ok: verdict });
+  });
+});
+
+test("answers differ if anything that both tell differs", () => {
+  const sdk = { ok: { verdict: "invalid", step: "index", code: "index_out_of_range", witnessed: false } };
+  const page = { ok: { verdict: "invalid", step: "index", code: "index_out_of_range" } };
+  const tells = ["verdict", "step", "code"];
+  expect([isAlike(page, sdk, tells), isAlike(sdk, sdk, null)]).toEqual([true, true]);
+  const others = [
+    {},
+    { ok: {} },
+    { ok: { ...page.ok, code: "other" } },
+    { ok: { ...page.ok, step: null } },
+    { error: { code: "index_out_of_range" } },
+  ];
+  for (const other of others) expect(isAlike(other, sdk, tells)).toBe(false);
+  expect(isAlike({ ok: { ...sdk.ok, witnessed: true } }, sdk, null)).toBe(false);
+  expect(isAlike({ error: { code: "a" } }, { error: { code: "b" } }, tells)).toBe(false);
 });

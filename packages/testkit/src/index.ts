@@ -80,5 +80,14 @@ export {
 } from "./overload/process-usage.ts";
 export { FaultNetwork } from "./faults/fault-network.ts";
 export type { ProcessGroup, WakeUps } from "./overload/process-usage.ts";
-export { CrosscheckProcess, availableSdks, findPythonWith, findRustProgram } from "./sdks/crosscheck-process.ts";
-export type { CrosscheckAnswer } from "./sdks/crosscheck-process.ts";
+export {
+  ANCHORCTL,
+  CrosscheckProcess,
+  PROOF_PAGE,
+  TYPESCRIPT,
+  availableSdks,
+  findPythonWith,
+  findRustProgram,
+} from "./sdks/crosscheck-process.ts";
+export type { CrosscheckAnswer, SdkCommand } from "./sdks/crosscheck-process.ts";
+export { proofTextOf } from "./sdks/proof-text.ts";

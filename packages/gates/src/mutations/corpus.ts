@@ -1,5 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { proofTextOf } from "@event-anchoring/testkit";
+
+/** The event of most receipts of the vectors. A command and a page judge a file, and not a hash alone. */
+const CONTENT = "event 5";
+const EVENT_HASH = createHash("sha256").update(CONTENT).digest();
 
 /** A question that the SDKs answer alike, and the texts in it that may be changed. */
 export interface Sample {
@@ -18,7 +24,8 @@ interface Receipts {
 }
 
 interface ReceiptCase {
-  readonly receipt: object;
+  readonly receipt: { readonly leaf: string };
+  readonly require_witnessed?: boolean;
   readonly trust_root_versions?: number;
   readonly expect?: object;
 }
@@ -32,7 +39,7 @@ export function readCorpus(folder: string): readonly Sample[] {
   const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8"));
   const receipts = read("receipt") as Receipts;
   const bundles = ["bundle", "bundle-state", "bundle-scope"].map((name) => read(name) as Bundles);
-  return [...receiptSamples(receipts), ...bundles.flatMap(bundleSamples)];
+  return [...receiptSamples(receipts), ...fileSamples(receipts), ...bundles.flatMap(bundleSamples)];
 }
 
 function receiptSamples({
@@ -65,6 +72,27 @@ function receiptSamples({
     return { kind: "proof", text, about: (other) => ask(other, all) };
   });
   return [...ofReceipts, ...ofProofs];
+}
+
+/** Receipts in text beside the event itself: what a person gives to `anchorctl verify` and to the proof page. */
+function fileSamples({ good, witnessed, trust_roots: all, pinned_root_thk: pin }: Receipts): readonly Sample[] {
+  const ofContent = [...good, ...witnessed.good].filter(({ receipt: { leaf } }) => {
+    return Buffer.from(leaf, "base64").includes(EVENT_HASH);
+  });
+  return ofContent.flatMap(({ receipt, trust_root_versions: versions, require_witnessed: isWitnessed = false }) => {
+    const roots = all.slice(0, versions);
+    const proof = proofTextOf(receipt);
+    const said = { pinned_root_thk: pin, require_witnessed: isWitnessed, content: CONTENT };
+    const expect = { event_hash: EVENT_HASH.toString("hex") };
+    const ask = (text: string, trustRoots: readonly string[]): object => {
+      return { op: "verify_receipt", receipt: text, trust_roots: trustRoots, expect, ...said };
+    };
+    const own: Sample = { kind: "proof", text: proof, about: (text) => ask(text, roots) };
+    const ofRoots = roots.map((root, at): Sample => {
+      return { kind: "trust-root", text: root, about: (text) => ask(proof, roots.with(at, text)) };
+    });
+    return [own, ...ofRoots];
+  });
 }
 
 function bundleSamples({ good }: Bundles): readonly Sample[] {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface SdkCommand {
-  readonly language: "TypeScript" | "Python" | "Rust";
+  readonly language: "TypeScript" | "Python" | "Rust" | "anchorctl" | "proof page";
   readonly program: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -21,12 +21,15 @@ export interface CrosscheckAnswer {
   readonly error?: { readonly code: string; readonly field?: string };
 }
 
-const TYPESCRIPT: SdkCommand = {
-  language: "TypeScript",
-  program: process.execPath,
-  args: [join(PACKAGES, "sdk-typescript", "bin", "crosscheck.js")],
-  environment: {},
+const scriptOf = (language: SdkCommand["language"], ...path: readonly string[]): SdkCommand => {
+  return { language, program: process.execPath, args: [join(PACKAGES, ...path)], environment: {} };
 };
+
+export const TYPESCRIPT = scriptOf("TypeScript", "sdk-typescript", "bin", "crosscheck.js");
+/** `anchorctl verify`. It judges receipts in text, of a file whose `content` the question has. */
+export const ANCHORCTL = scriptOf("anchorctl", "cli", "bin", "crosscheck.js");
+/** The proof page, by the modules that it is made of. It judges the same, and tells verdict, step and code alone. */
+export const PROOF_PAGE = scriptOf("proof page", "explorer", "scripts", "crosscheck.js");
 
 /** A Python that can import this module of the SDK, and the variables for it; null: there is none here. */
 export function findPythonWith(module: string): Pick<SdkCommand, "program" | "environment"> | null {
@@ -114,7 +117,7 @@ export class CrosscheckProcess {
     // A process that has ended takes no question: its end is what is told.
     this.#child.stdin.on("error", () => {});
     this.#child.on("close", (code) => {
-      const error = new Error(`the ${this.language} SDK ended with ${code}: ${this.#stderr.slice(-2000)}`);
+      const error = new Error(`${this.language} ended with ${code}: ${this.#stderr.slice(-2000)}`);
       this.#waiting.splice(0).forEach(({ reject }) => reject(error));
     });
   }
@@ -130,7 +133,7 @@ export class CrosscheckProcess {
   /** What was answered. @throws Error if it was refused */
   async want(question: object): Promise<Readonly<Record<string, unknown>>> {
     const { ok, error } = await this.ask(question);
-    if (ok === undefined) throw new Error(`the ${this.language} SDK refuses: ${JSON.stringify(error)}`);
+    if (ok === undefined) throw new Error(`${this.language} refuses: ${JSON.stringify(error)}`);
     return ok;
   }
 

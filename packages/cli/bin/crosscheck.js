@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+/**
+ * Speaks JSON lines on stdin and stdout with the tests that hold the SDKs against one another: what the command line
+ * says of the same receipts. It is no part of what is published. Needs the build.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { anchorctl } from "../dist/index.js";
+
+const folder = mkdtempSync(join(tmpdir(), "anchorctl-crosscheck-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+function written(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** `anchorctl verify`, as a person types it, of a file whose receipt and trust roots are files. */
+async function verify({ content, receipt, trust_roots: roots, pinned_root_thk: pin, require_witnessed: witnessed }) {
+  const documents = roots.map((root, at) => ["--trust-root", written(`trust-root-${at}.txt`, root)]);
+  const args = ["verify", written("event", content), "--proof", written("proof", receipt), ...documents.flat()];
+  let text = "";
+  const stdout = { isTTY: false, write: (more) => (text += more) };
+  const io = { stdout, stderr: { isTTY: false, write: () => undefined }, workingDir: folder, environment: {} };
+  await anchorctl([...args, "--root-thk", pin, ...(witnessed === true ? ["--witnessed"] : []), "--json"], io);
+  return JSON.parse(text);
+}
+
+/** In the words of the SDKs: a verdict of a receipt that was read, or why it was not. */
+async function answer(question) {
+  const { valid, failure, steps, ...said } = await verify(question);
+  if (steps === undefined) return { error: { code: failure } };
+  const step = steps.find(({ result }) => result === "fail")?.code ?? null;
+  return {
+    ok: {
+      verdict: valid ? "valid" : "invalid",
+      step,
+      code: failure,
+      superseded_trust_root: said.superseded_trust_root,
+      origin_lost: said.origin_lost,
+      witnesses: said.witnesses.map(({ name, time }) => ({ name, witnessed_at: time })),
+      witnessed: said.witnessed,
+    },
+  };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line !== "") process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line)))}\n`);
+}
