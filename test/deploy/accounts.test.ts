@@ -16,8 +16,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 
-// The two accounts of a node under systemd. Step 3 of docs/operating/systemd.md is done word for word, on a copy of
-// /etc that only this test's mount namespace has; then each account tries what it may not read.
+// The accounts of a node under systemd. deploy/systemd/accounts.sh makes them, on a copy of /etc that only this test's
+// mount namespace has; then each account tries what it may not read.
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(CHECKOUT, path), "utf8");
@@ -26,18 +26,15 @@ const canUnshare =
   isRoot && spawnSync("unshare", ["--mount", "sh", "-c", "command -v adduser && command -v setpriv"]).status === 0;
 const describeAccounts = canUnshare ? describe : describe.skip;
 const NOTE = canUnshare ? "" : " (skipped: takes root, a mount namespace, adduser and setpriv)";
-const CONTROL_PLANE_FILES = ["control-plane.json", "identity/auth.key", "identity/log.seed", "identity/root-thk.txt"];
 const API_FILES = ["api.json", "root-thk.txt", "tls.crt", "tls.key"];
-
-/** The commands of the page that make the accounts and hand out the files. */
-function commandsOfThePage(): string {
-  const blocks = [...read("docs/operating/systemd.md").matchAll(/^ *```sh\n([^`]*)```/gmu)].map(
-    ([, text = ""]) => text,
-  );
-  const [block, ...others] = blocks.filter((text) => text.includes("adduser"));
-  if (block === undefined || others.length > 0) throw new Error("the page makes the accounts in one block");
-  return block;
-}
+/** What stands in /etc/anchoring when the script has run. */
+const FILES = [
+  ...["control-plane.json", "identity/auth.key", "identity/log.seed", "identity/root-thk.txt"].map(
+    (name) => `control-plane/${name}`,
+  ),
+  ...API_FILES.map((name) => `api/${name}`),
+  ...["api.json", "root-thk.txt", "trust-root.txt"].map((name) => `backup/${name}`),
+];
 
 /** A value of a unit's [Service] section. */
 function unitValue(unit: string, name: string): string {
@@ -51,7 +48,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "anchoring-accounts-"));
   mkdirSync(join(folder, "node/identity"), { recursive: true });
-  for (const name of ["auth.key", "log.seed", "root-thk.txt"])
+  for (const name of ["auth.key", "log.seed", "root-thk.txt", "trust-root.txt"])
     writeFileSync(join(folder, "node/identity", name), "key");
   mkdirSync(join(folder, "node/api"));
   for (const name of API_FILES.slice(1)) writeFileSync(join(folder, "node/api", name), "pin or key");
@@ -63,49 +60,35 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describeAccounts(`the accounts that systemd.md makes${NOTE}`, () => {
-  test("let neither process read what is the other's", () => {
-    const [control, api] = [unitValue("control-plane", "User"), unitValue("api", "User")];
-    const asUnit = (account: string, group: string, more: string, command: string): string =>
-      `setpriv --reuid ${account} --regid ${group} ${more} ${command}`;
-    const controlGroup = unitValue("control-plane", "Group");
-    const extra = unitValue("api", "SupplementaryGroups");
-    const tries = [
-      ...CONTROL_PLANE_FILES.map((name) => `control-plane/${name}`),
-      ...API_FILES.map((name) => `api/${name}`),
-    ].flatMap((name) => {
-      const file = `/etc/anchoring/${name}`;
-      const asControl = asUnit(control, controlGroup, "--clear-groups", `cat ${file}`);
-      const asApi = asUnit(
-        api,
-        unitValue("api", "Group"),
-        `--groups "$(getent group ${extra} | cut -d: -f3)"`,
-        `cat ${file}`,
-      );
-      return [
-        `${asControl} >/dev/null 2>&1; echo "control $? ${name}"`,
-        `${asApi} >/dev/null 2>&1; echo "api $? ${name}"`,
+describeAccounts(`the accounts that accounts.sh makes${NOTE}`, () => {
+  test("let each read its own files, and nothing of another's", () => {
+    const readers = (["control-plane", "api", "backup"] as const).map((unit) => {
+      const [user, group, more] = [
+        unitValue(unit, "User"),
+        unitValue(unit, "Group"),
+        unitValue(unit, "SupplementaryGroups"),
       ];
+      const groups = more === "" ? "--clear-groups" : `--groups "$(getent group ${more} | cut -d: -f3)"`;
+      return { unit, as: `setpriv --reuid ${user} --regid ${group} ${groups}` };
     });
+    const tries = FILES.flatMap((name) =>
+      readers.map(({ unit, as }) => `${as} cat /etc/anchoring/${name} >/dev/null 2>&1; echo "${unit} $? ${name}"`),
+    );
     const script = [
       "set -e",
       `cp -a /etc ${folder}/etc`,
       `mount --bind ${folder}/etc /etc`,
       `cd ${folder}/node`,
       "umask 022",
-      commandsOfThePage(),
+      `sh ${CHECKOUT}deploy/systemd/accounts.sh`,
       "set +e",
       ...tries,
     ].join("\n");
     const ran = spawnSync("unshare", ["--mount", "bash", "-c", script], { encoding: "utf8" });
     expect([ran.status, ran.stderr]).toEqual([0, ""]);
-    const mayRead = ran.stdout.split("\n").flatMap((line) => /^(\w+) 0 (.*)$/u.exec(line)?.slice(1).join(" ") ?? []);
-    expect(mayRead.toSorted()).toEqual(
-      [
-        ...CONTROL_PLANE_FILES.map((name) => `control control-plane/${name}`),
-        ...API_FILES.map((name) => `api api/${name}`),
-      ].toSorted(),
-    );
+    const mayRead = ran.stdout.split("\n").flatMap((line) => /^(\S+) 0 (.*)$/u.exec(line)?.slice(1).join(" ") ?? []);
+    // Each reads its own folder and no other.
+    expect(mayRead).toEqual(FILES.map((name) => `${name.split("/")[0]} ${name}`));
   }, 60_000);
 });
 

@@ -3,6 +3,7 @@ export const LONG = [
   "test/long/**/*.test.ts",
   "packages/gates/test/power-cuts.test.ts",
   "test/simulation/planted-bugs.test.ts",
+  "test/deploy/three-machines.test.ts",
   "test/cluster/{membership,trust-root,alerts,rolling-upgrade}.test.ts",
 ];
 
