@@ -1,7 +1,7 @@
 /** Suites that take minutes each; they need more time than another suite's test may take. */
 export const LONG = [
   "test/long/**/*.test.ts",
-  "packages/gates/test/power-cuts.test.ts",
+  "packages/gates/test/{bit-flips,power-cuts}.test.ts",
   "test/simulation/planted-bugs.test.ts",
   "test/deploy/three-machines.test.ts",
   "test/cluster/{membership,trust-root,alerts,rolling-upgrade}.test.ts",

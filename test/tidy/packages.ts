@@ -94,7 +94,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "testkit",
   ],
   bench: ["protocol", "node-crypto", "api-contract", "dev-cluster", "testkit"],
-  gates: ["simulator", "testkit"],
+  gates: ["cli", "simulator", "testkit"],
 };
 
 /** Packages with more than one door, for those who cannot take all of it. */

@@ -6,10 +6,14 @@ export { differencesAt, headsAt, receiptFailures } from "./cluster/acknowledged.
 export { ClusterLoad } from "./cluster/cluster-load.ts";
 export { EventService } from "./clients/event-service.ts";
 export { LoadClient } from "./clients/load-client.ts";
+export type { LoadAnswer } from "./clients/load-client.ts";
 export { RetryingWriter } from "./clients/retrying-writer.ts";
 export type { Acknowledged } from "./clients/retrying-writer.ts";
 export { audit } from "./faults/audit.ts";
 export { ForgetfulDisks } from "./faults/forgetful-disks.ts";
+export { flipBack, flipBit } from "./faults/bit-flip.ts";
+export { answersAt, isRefusal, questionsAbout, wrongAnswers } from "./faults/questions.ts";
+export type { Question } from "./faults/questions.ts";
 export { cutPower } from "./faults/power-cut.ts";
 export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";

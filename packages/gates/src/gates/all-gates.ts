@@ -1,3 +1,4 @@
+import { BIT_FLIPS } from "./bit-flips.ts";
 import type { Gate } from "./gate.ts";
 import { HISTORIES } from "./histories.ts";
 import { KILL_GATE } from "./kills.ts";
@@ -7,4 +8,13 @@ import { PLANTED } from "./planted-bugs.ts";
 import { POWER_CUTS } from "./power-cuts.ts";
 import { REQUESTS } from "./requests.ts";
 
-export const GATES: readonly Gate[] = [LIVES, PLANTED, KILL_GATE, POWER_CUTS, HISTORIES, REQUESTS, MUTATIONS];
+export const GATES: readonly Gate[] = [
+  LIVES,
+  PLANTED,
+  KILL_GATE,
+  POWER_CUTS,
+  HISTORIES,
+  BIT_FLIPS,
+  REQUESTS,
+  MUTATIONS,
+];

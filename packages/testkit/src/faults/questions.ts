@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from "node:util";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import { LoadClient } from "../clients/load-client.ts";
+import type { LoadAnswer } from "../clients/load-client.ts";
+import type { TestCluster } from "../cluster/test-cluster.ts";
+import { trustRootsOf } from "../cluster/trust-roots.ts";
+import type { AnchoredRecord } from "./recorder.ts";
+
+/** Something that every node answers alike, as long as nobody writes. */
+export interface Question {
+  readonly path: string;
+  /** Null: GET. */
+  readonly body: string | null;
+  /** Whose receipt the answer holds; null: nobody's. */
+  readonly about: AnchoredRecord | null;
+}
+
+const CONNECTIONS = 6;
+/** How often a node that is overloaded is asked again at once. */
+const TRIES = 3;
+const ANSWER_TIMEOUT_MS = 8000;
+const SHOWN_MAX = 300;
+const VERIFIED_AT_ONCE = 50;
+/** Times of the answer and texts that hold them; what a quorum has signed, which is verified. */
+const VOLATILE = new Set([
+  "as_of",
+  "detail",
+  "request_id",
+  "receipt",
+  "checkpoint",
+  "quorum",
+  "certified_at",
+  "cosignatures",
+]);
+
+/** What can be asked about these records, and about the origins. */
+export function questionsAbout({ cluster }: TestCluster, records: readonly AnchoredRecord[]): readonly Question[] {
+  const get = (path: string, about: AnchoredRecord | null = null): Question => ({ path, body: null, about });
+  const ofRecords = records.flatMap((record) => {
+    const { kind, anchorId: id, content, clientEventId } = record;
+    const read = get(`/v1/event-anchors/${id}`, record);
+    if (kind === "claim" || kind === "grant") {
+      const body = JSON.stringify({ anchor_id: id });
+      return [read, { path: `/v1/${kind}-anchors:verify`, body, about: null }];
+    }
+    if (kind === "revocation") return [read];
+    const byId =
+      clientEventId === null ? [] : [get(`/v1/event-anchors?client_event_id=${encodeURIComponent(clientEventId)}`)];
+    return [read, get(`/v1/event-anchors/${id}/trace`), get(`/v1/event-anchors?event_hash=${content}`), ...byId];
+  });
+  const verifications = pagesOf(records, VERIFIED_AT_ONCE).map((page) => {
+    const anchors = page.map(({ anchorId }) => ({ anchor_id: anchorId }));
+    return { path: "/v1/event-anchors:batchVerify", body: JSON.stringify({ anchors }), about: null };
+  });
+  const ofOrigins = cluster.file.nodes.flatMap(({ origin_fingerprint: origin }) => [
+    get(`/v1/event-anchors/latest?origin_fingerprint=${origin}`),
+    get(`/v1/event-anchors/consistency?origin_fingerprint=${origin}&from_size=1`),
+    get(`/v1/origins/${origin}/tile/0/000`),
+    get(`/v1/origins/${origin}/tile/entries/000`),
+  ]);
+  return [...ofRecords, ...verifications, ...ofOrigins];
+}
+
+/** Status 0: no answer. */
+export async function answersAt(
+  setup: TestCluster,
+  nodeId: string,
+  questions: readonly Question[],
+): Promise<readonly LoadAnswer[]> {
+  const { api_url: apiUrl } = setup.entry(nodeId);
+  const client = new LoadClient({ apiUrl, apiKey: setup.apiKey, connections: CONNECTIONS });
+  const ask = async ({ path, body }: Question, tries = TRIES): Promise<LoadAnswer> => {
+    try {
+      const asked = body === null ? client.get(path, ANSWER_TIMEOUT_MS) : client.post(path, body, ANSWER_TIMEOUT_MS);
+      const answer = await asked;
+      const isBusy = answer.status === 503 && answer.text.includes('"code":"overloaded"');
+      return isBusy && tries > 1 ? await ask({ path, body, about: null }, tries - 1) : answer;
+    } catch (error) {
+      // Nobody listens, or nothing is said in time: that is no wrong answer.
+      return { status: 0, text: String(error) };
+    }
+  };
+  try {
+    return await Promise.all(questions.map((question) => ask(question)));
+  } finally {
+    await client.close();
+  }
+}
+
+/** Whether a node has said why it does not answer: no answer at all, or a problem that is there for that. */
+export function isRefusal({ status, text }: LoadAnswer): boolean {
+  return status === 0 || (status === 503 && /"code":"\w+"/.test(text));
+}
+
+/** A line for every answer that is no refusal and not what a sound node has said, and for every bad receipt. */
+export function wrongAnswers(
+  setup: TestCluster,
+  asked: readonly Question[],
+  sound: readonly LoadAnswer[],
+  given: readonly LoadAnswer[],
+): readonly string[] {
+  const trustRoots = trustRootsOf(setup.cluster.file.trust_root);
+  return asked.flatMap(({ path, about }, at) => {
+    const [wanted, answer] = [sound[at], given[at]];
+    if (wanted === undefined || answer === undefined) throw new Error("every question has an answer");
+    if (isRefusal(answer)) return [];
+    if (!isDeepStrictEqual(comparable(answer), comparable(wanted))) {
+      return [`${path}: ${answer.status} ${differing(answer, wanted)}; a sound node: ${differing(wanted, answer)}`];
+    }
+    const bad = about === null || answer.status !== 200 ? null : receiptFault(answer, about);
+    return bad === null ? [] : [`${path}: ${bad}`];
+  });
+
+  function receiptFault({ text }: LoadAnswer, { anchorId, kind, content }: AnchoredRecord): string | null {
+    const { receipt } = receiptFromJson((JSON.parse(text) as { readonly receipt: unknown }).receipt);
+    const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
+    const expect = { anchorId: hexToBytes(anchorId, 32), ...event };
+    const { failure } = verifyReceipt({ receipt, trustRoots, expect }, nodeCrypto);
+    return failure === null ? null : `the receipt: ${failure.step} ${failure.code}`;
+  }
+}
+
+/** The parts of an answer that another one does not have. */
+function differing(answer: LoadAnswer, other: LoadAnswer): string {
+  const [{ body }, { body: otherBody }] = [comparable(answer), comparable(other)];
+  if (typeof body !== "object" || typeof otherBody !== "object") return answer.text.slice(0, SHOWN_MAX);
+  const others = new Map(Object.entries(otherBody ?? {}));
+  const own = Object.entries(body ?? {}).filter(([name, value]) => !isDeepStrictEqual(value, others.get(name)));
+  return JSON.stringify(Object.fromEntries(own)).slice(0, SHOWN_MAX);
+}
+
+function comparable({ status, text }: LoadAnswer): { readonly status: number; readonly body: unknown } {
+  try {
+    return { status, body: withoutVolatile(JSON.parse(text)) };
+  } catch {
+    // Tiles are bytes.
+    return { status, body: text };
+  }
+}
+
+function withoutVolatile(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutVolatile);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([name]) => !VOLATILE.has(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutVolatile(member)]));
+}
+
+function pagesOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+}
