@@ -33,3 +33,5 @@ export type { Envelope, EnvelopeAttachment } from "./envelope/envelope.ts";
 export type { JsonContent } from "./envelope/content-json.ts";
 export { formatEnvelope } from "./envelope/format-envelope.ts";
 export { parseEnvelope } from "./envelope/parse-envelope.ts";
+export { readEnvelope } from "./envelope/read-envelope.ts";
+export type { ReadEnvelope } from "./envelope/read-envelope.ts";

@@ -56,7 +56,7 @@ describe("a bundle is compared with the files that have no receipt, and with wha
   const leaf = card?.leaf ?? card?.bundle?.verification.leaf ?? null;
   const isEvent = leaf?.kind === LEAF_KIND.event || leaf?.kind === LEAF_KIND.signedEvent;
   if (!isEvent) throw new RangeError("the first bundle is of an event");
-  const own: Given = { kind: "file", name: "act.txt", size: 1, hash: leaf.eventHash };
+  const own: Given = { kind: "file", name: "act.txt", size: 1, hash: leaf.eventHash, said: null };
   const junk = ["a.txt", "b.txt"].map((name) => given(name, `${name}\n`));
 
   test("its own file is found among others", () => {

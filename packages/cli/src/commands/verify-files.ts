@@ -8,6 +8,8 @@ import { rememberVerdicts } from "@event-anchoring/records";
 import {
   RECEIPT_MARKS,
   certifiedAtS,
+  contentDiffersText,
+  envelopeLine,
   isoSeconds,
   judgeReceiptVerification,
   pinnedOutcomeOf,
@@ -20,7 +22,7 @@ import { hashFile } from "../files/read-input.ts";
 import { RECEIPT_ENDING, readReceipt, receiptPathOf } from "../files/receipt-file.ts";
 import { loadTrustRoots } from "../files/trust-roots.ts";
 import type { HeldTrustRoots } from "../files/trust-roots.ts";
-import { envelopeJson, envelopeLine } from "../reports/describe-envelope.ts";
+import { envelopeJson } from "../reports/describe-envelope.ts";
 import { printPin, pinJson } from "../reports/describe-pin.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
@@ -177,13 +179,12 @@ async function judgeReceiptFile(
   const verification = verifyReceipt(input, crypto);
   const { outcome, failure } = judgeReceiptVerification(verification, held, isCurrentRequired);
   const read = await readEnvelopeFile(path);
-  const isForeign = read?.content?.isIts === false;
+  const foreign = read && contentDiffersText(read.held);
   const envelope = envelopeJson(read);
-  if (isForeign) {
-    const detail = `NOT VALID (content_differs): ${read.content?.path ?? ""} is not what the envelope names`;
-    return { file, outcome: "invalid", failure: "content_differs", detail, envelope };
+  if (foreign !== null) {
+    return { file, outcome: "invalid", failure: "content_differs", detail: foreign, envelope };
   }
-  const said = read?.envelope ? `, says ${envelopeLine(read.envelope)}` : "";
+  const said = read?.read.envelope ? `, says ${envelopeLine(read.read.envelope)}` : "";
   const at = certifiedAtS(verification, held.chain);
   const anchored = `${at === null ? bytesToHex(eventHash) : `certified at ${isoSeconds(at)}`}${said}`;
   const words = { valid: anchored, not_pinned: `NOT PINNED${said}`, not_compared: "NOT COMPARED" } as const;

@@ -5,6 +5,7 @@ import type { ReceiptVerification } from "@event-anchoring/protocol";
 import {
   RECEIPT_MARKS,
   certifiedAtS,
+  contentDiffersText,
   cosignersOf,
   isoMs,
   isoSeconds,
@@ -44,11 +45,11 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   const verification = verifyReceipt(input, nodeCrypto);
   const verdict = judgeReceiptVerification(verification, held, options.isCurrentRequired);
   const envelope = await readEnvelopeFile(options.file);
-  const isForeign = verdict.outcome !== "invalid" && envelope?.content?.isIts === false;
+  const foreign = envelope === null || verdict.outcome === "invalid" ? null : contentDiffersText(envelope.held);
   if (options.isJson) {
-    const foreign = isForeign ? { valid: false, failure: CONTENT_DIFFERS } : {};
     const judged = asJson(options, eventHash, held, verification, verdict);
-    printer.json({ ...judged, ...foreign, envelope: envelopeJson(envelope) });
+    const differs = foreign === null ? {} : { valid: false, failure: "content_differs" };
+    printer.json({ ...judged, ...differs, envelope: envelopeJson(envelope) });
   } else {
     printer.line(`${options.file}  SHA-256 ${bytesToHex(eventHash)}`);
     printSteps(printer, verification, held);
@@ -58,15 +59,11 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
     for (const warning of verdict.warnings) printer.check("warn", "warning", warning);
     if (envelope !== null && verdict.outcome !== "invalid") printEnvelope(printer, envelope);
     const words = { subject: `${options.file} is the event`, nextStep: PIN_ADVICE };
-    const foreign = `NOT VALID (${CONTENT_DIFFERS}): ${envelope?.content?.path ?? ""} is not what the envelope names`;
-    if (isForeign) printer.verdict("fail", foreign);
+    if (foreign !== null) printer.verdict("fail", foreign);
     else printer.verdict(RECEIPT_MARKS[verdict.outcome], receiptVerdictText(verification, held, verdict, words));
   }
-  return isForeign ? EXIT.invalid : EXITS[verdict.outcome];
+  return foreign === null ? EXITS[verdict.outcome] : EXIT.invalid;
 }
-
-/** The envelope is anchored, and what lies beside it is something else. */
-const CONTENT_DIFFERS = "content_differs";
 
 const EXITS: Readonly<Record<ReceiptOutcome, ExitCode>> = {
   valid: EXIT.ok,

@@ -4,6 +4,7 @@ import { nobleCrypto, rootThk, parseNote, NoteError, equalBytes } from "@event-a
 import { givenOf } from "../given/given.ts";
 import type { Given, GivenOf } from "../given/given.ts";
 import { judgeBundle } from "./judge-bundle.ts";
+import { withEnvelope } from "./judge-envelope.ts";
 import { judgeCheckpoint, judgeTrustRoots } from "./judge-documents.ts";
 import { isOfBundle, judgeLooseScope } from "./judge-scope.ts";
 import { judgeReceipt, withoutReceipt } from "./judge-receipt.ts";
@@ -96,7 +97,7 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
         one.bundle,
         own.map(({ scope }) => scope),
       );
-      return judgeBundle({ ...one, bundle }, trust.judgedBy, expected, free);
+      return withEnvelope(judgeBundle({ ...one, bundle }, trust.judgedBy, expected, free), files);
     }),
     ...scopes
       .filter(({ scope }) => !bundles.some(({ bundle }) => isOfBundle(scope, bundle)))
@@ -104,7 +105,9 @@ export function judgeAll(given: readonly Given[], pin: Pin, expected: Expected):
         return { ...judgeLooseScope(one, bundles.length > 0), given: one };
       }),
     ...judgeEach(receipts, (one) =>
-      held.state === "held" ? judgeReceipt(one, held.judgedBy, expected, { files, receipts }) : withoutTrust(one, held),
+      held.state === "held"
+        ? withEnvelope(judgeReceipt(one, held.judgedBy, expected, { files, receipts }), files)
+        : withoutTrust(one, held),
     ),
     ...judgeEach(givenOf(given, "checkpoint"), (one) =>
       held.state === "held" ? judgeCheckpoint(one, held.judgedBy, expected.requireWitnessed) : withoutTrust(one, held),

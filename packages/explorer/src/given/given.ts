@@ -1,5 +1,5 @@
 /** What a reader has dropped, chosen or pasted, once it is recognised. */
-import type { Bundle, Scope } from "@event-anchoring/bundle";
+import type { Bundle, ReadEnvelope, Scope } from "@event-anchoring/bundle";
 import type { Receipt } from "@event-anchoring/protocol";
 import type { Names } from "@event-anchoring/verdicts";
 
@@ -28,8 +28,8 @@ export type Given = { readonly name: string; readonly size: number } &
     | { readonly kind: "names"; readonly names: Names }
     /** A RootTHK in a file. It came with the other files, so it is not taken for a pin. */
     | { readonly kind: "root_thk"; readonly hex: string }
-    /** Anything else: the event itself. */
-    | { readonly kind: "file"; readonly hash: Uint8Array }
+    /** Anything else: the event itself. `said`: as an envelope, if it says that it is one. */
+    | { readonly kind: "file"; readonly hash: Uint8Array; readonly said: ReadEnvelope | null }
     /** It says that it is one of these, and cannot be read as that. */
     | { readonly kind: "broken"; readonly meant: MeantKind; readonly code: string; readonly detail: string }
   );

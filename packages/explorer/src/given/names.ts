@@ -1,6 +1,6 @@
 /**
  * Names for hashes, from a file that the reader has made or was given. They are shown, and change no verdict. The page
- * is held to 90 kB, so it takes what it shows from the file and is no judge of the rest: docs/names.md has the format.
+ * is held to a size, so it takes what it shows from the file and is no judge of the rest: docs/names.md has the format.
  */
 import type { Names } from "@event-anchoring/verdicts";
 

@@ -8,6 +8,7 @@ import {
   ScopeError,
   parseBundle,
   parseScope,
+  readEnvelope,
   verifyScope,
 } from "@event-anchoring/bundle";
 import { ProofError, nobleCrypto, parseProof, receiptFromJson } from "@event-anchoring/protocol";
@@ -139,13 +140,17 @@ function read(name: string, size: number, text: string, meant: Exclude<MeantKind
   }
 }
 
+function fileOf(name: string, bytes: Uint8Array): Given {
+  return { kind: "file", name, size: bytes.length, hash: nobleCrypto.sha256(bytes), said: readEnvelope(bytes) };
+}
+
 /** Recognises what was given. Reading verifies nothing. */
 export function recognise({ name, bytes, isFile }: GivenBytes): Given {
   const size = bytes.length;
   const byName = isFile ? null : meantByName(name);
   const text = isFile ? null : textOf(bytes);
   if (text === null) {
-    if (byName === null) return { kind: "file", name, size, hash: nobleCrypto.sha256(bytes) };
+    if (byName === null) return fileOf(name, bytes);
     const detail = `it is not UTF-8, or has more than ${BUNDLE_LIMITS.bytesMax} bytes`;
     return { kind: "broken", name, size, meant: byName, code: "not_text", detail };
   }
@@ -153,7 +158,7 @@ export function recognise({ name, bytes, isFile }: GivenBytes): Given {
   try {
     if (meant === "file") {
       if (ROOT_THK.test(text)) return { kind: "root_thk", name, size, hex: text.trim().toLowerCase() };
-      return recogniseJson(name, size, text) ?? { kind: "file", name, size, hash: nobleCrypto.sha256(bytes) };
+      return recogniseJson(name, size, text) ?? fileOf(name, bytes);
     }
     if (size <= BYTES_MAX[meant]) return read(name, size, text, meant);
     const detail = `it has ${size} bytes, more than the ${BYTES_MAX[meant]} expected`;

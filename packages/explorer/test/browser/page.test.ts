@@ -8,7 +8,7 @@ import type { ProofPageOptions } from "./proof-page.ts";
 
 // The page as an auditor uses it who was mailed a bundle. Pictures of it go to artefacts/explorer.
 
-const GZIP_BYTES_MAX = 90_000;
+const GZIP_BYTES_MAX = 95_000;
 const built = PageUnderTest.forThisFile();
 const { folder: home, file: pageFile } = built;
 
@@ -20,7 +20,7 @@ function vector(name: string): { readonly text: string; readonly pin: string } {
 }
 
 describe("the built file", () => {
-  test("has at most 90 kB with gzip, and loads nothing", () => {
+  test("has at most 95 kB with gzip, and loads nothing", () => {
     const html = readFileSync(pageFile);
     expect(gzipSync(html, { level: 9 }).length).toBeLessThanOrEqual(GZIP_BYTES_MAX);
     const outside = [...html.toString("utf8").matchAll(/<(?:script|link|img)[^>]+(?:src|href)="([^"]+)"/gu)];
