@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { SERVICE_VERSION } from "@event-anchoring/control-contract";
+import { PrivateFileError } from "@event-anchoring/provision";
 import { CliError, EXIT } from "./terminal/cli-error.ts";
 import type { ExitCode } from "./terminal/cli-error.ts";
 import { addBackup, addRestore } from "./command-lines/backup.ts";
@@ -29,6 +30,7 @@ import { addScope } from "./command-lines/scope.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
 import { nextCommandOf } from "./terminal/next-command.ts";
 import { Printer } from "./terminal/printer.ts";
+import { asCliError } from "./files/read-input.ts";
 import { readSettings } from "./files/settings.ts";
 import type { Settings } from "./files/settings.ts";
 
@@ -70,7 +72,17 @@ function usageFault(text: string): string {
     .replaceAll(/\s*\n\s*/gu, " ");
 }
 
-function report(error: unknown, isJson: boolean, stdout: Printer, stderr: Printer): ExitCode {
+/** A file that the system refuses, wherever it was asked for: the mistake is not this program's. */
+function asExpected(error: unknown): unknown {
+  if (error instanceof PrivateFileError) return new CliError(EXIT.usage, "cannot_access", error.message, error);
+  if (!(typeof error === "object" && error !== null && "syscall" in error && "path" in error)) return error;
+  const { path, syscall } = error;
+  // A socket that nobody listens on is no file that the person has named.
+  return typeof path === "string" && syscall !== "connect" ? asCliError(path, "access", error) : error;
+}
+
+function report(thrown: unknown, isJson: boolean, stdout: Printer, stderr: Printer): ExitCode {
+  const error = asExpected(thrown);
   const isExpected = error instanceof CliError;
   const exitCode = isExpected ? error.exitCode : EXIT.internal;
   const code = isExpected ? error.code : "internal_error";

@@ -1,4 +1,4 @@
-/** What an envelope says, for a person: it is the word of who recorded it, so nothing of it is ever marked as proved. */
+/** What an envelope says, for a person: it is the word of who recorded it, so nothing of it is marked as proved. */
 import type { Envelope, ReadEnvelope } from "@event-anchoring/bundle";
 import type { ShownStep } from "./mark.ts";
 

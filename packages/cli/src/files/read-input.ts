@@ -134,13 +134,15 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   ENOTDIR: "a part of the path is not a folder",
   ENOSPC: "the disk is full",
+  EROFS: "it is on a disk that is mounted read-only",
+  ELOOP: "symbolic links lead round in a circle",
 };
 
 /** The codes of the system and of Node.js; those of our own errors are in lower case. */
 const SYSTEM_CODE = /^E[A-Z0-9_]+$/u;
 
 /** What the system says, in plain words. Other errors as they are. */
-export function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
+export function asCliError(path: string, verb: "read" | "write" | "access", error: unknown): unknown {
   if (!(typeof error === "object" && error !== null && "code" in error)) return error;
   const code = String(error.code);
   if (!SYSTEM_CODE.test(code)) return error;
