@@ -3,10 +3,12 @@ export type Relation = "CONTAINS" | "DEPENDS_ON" | "BUILD_DEPENDENCY_OF";
 
 /** What others have written and an artefact has in it, fetches when it is installed, or is built with. */
 export interface Part {
-  readonly registry: "npm" | "cargo" | "pypi";
+  readonly registry: "npm" | "cargo" | "pypi" | "golang";
   readonly name: string;
   /** null: whatever a range allows. */
   readonly version: string | null;
+  /** The range, in the words of the registry; absent: any version, or the one above. */
+  readonly range?: string;
   /** An SPDX expression; null: nobody says. */
   readonly license: string | null;
   readonly relation: Relation;

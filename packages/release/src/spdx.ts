@@ -66,13 +66,14 @@ function artefactPackage({ name, sha256 }: Artefact): object {
 
 function partPackage(id: string, part: Part | undefined): readonly object[] {
   if (part === undefined) return [];
-  const { registry, name, version, license } = part;
+  const { registry, name, version, range, license } = part;
+  const versionInfo = version ?? range;
   const purl = `pkg:${registry}/${name.replace("@", "%40")}${version === null ? "" : `@${version}`}`;
   return [
     {
       name,
       SPDXID: id,
-      ...(version === null ? {} : { versionInfo: version }),
+      ...(versionInfo === undefined ? {} : { versionInfo }),
       downloadLocation: UNKNOWN,
       filesAnalyzed: false,
       licenseDeclared: license ?? UNKNOWN,

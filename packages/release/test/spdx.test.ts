@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -11,6 +11,7 @@ interface Spdx {
   readonly packages: readonly {
     readonly name: string;
     readonly SPDXID: string;
+    readonly versionInfo?: string;
     readonly externalRefs?: readonly { readonly referenceLocator: string }[];
     readonly checksums?: readonly { readonly checksumValue: string }[];
   }[];
@@ -25,8 +26,13 @@ const out = mkdtempSync(join(tmpdir(), "anchoring-spdx-"));
 const packed = join(out, "packed");
 let list: Spdx;
 
+const PYTHON = join(CHECKOUT, "packages/sdk-python/.venv/bin/python");
+const hasPython = existsSync(PYTHON);
+const testPython = hasPython ? test : test.skip;
+
 beforeAll(() => {
-  const only = ["npm-anchorctl", "verify-page"].flatMap((name) => ["--only", name]);
+  const makers = ["npm-anchorctl", "npm-raft", "verify-page", ...(hasPython ? ["python"] : [])];
+  const only = makers.flatMap((name) => ["--only", name]);
   const release = join(CHECKOUT, "packages/release/bin/release.js");
   execFileSync(process.execPath, [release, "--dry", ...only, "--out", packed], { stdio: "pipe" });
   list = JSON.parse(readFileSync(join(packed, "SBOM.spdx.json"), "utf8")) as Spdx;
@@ -77,7 +83,28 @@ function lockedFor(folder: string): readonly string[] {
   return [...new Set(found.values())].filter((text) => text !== "").sort();
 }
 
+/** How an artefact is related to parts of others: `CONTAINS <package URL> <version or range>`. */
+function relationsOf(spdx: Spdx, artefact: RegExp): readonly string[] {
+  const [own] = spdx.packages.filter(({ name }) => artefact.test(name));
+  return spdx.relationships
+    .filter(({ spdxElementId }) => spdxElementId === own?.SPDXID)
+    .map(({ relationshipType, relatedSpdxElement }) => {
+      const part = spdx.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement);
+      return `${relationshipType} ${part?.externalRefs?.[0]?.referenceLocator} ${part?.versionInfo}`;
+    })
+    .sort();
+}
+
 describe("the list of contents", () => {
+  test("has the Go modules of the engine, which is in raft-ts, as its notice has them", () => {
+    const notice = readFileSync(join(CHECKOUT, "packages/raft-ts/engine/NOTICE"), "utf8");
+    const modules = [...notice.matchAll(/^ {2}(\S+\.\S+) (v\d\S*) /gmu)].map(
+      ([, name, version]) => `CONTAINS pkg:golang/${name}@${version} ${version}`,
+    );
+    expect(modules.length).toBeGreaterThan(1);
+    expect(relationsOf(list, /^raft-ts-/u)).toEqual(modules.sort());
+  });
+
   test("has every dependency of the lockfile that the proof page ships", () => {
     const locked = lockedFor("packages/explorer");
     expect(locked.length).toBeGreaterThan(1);
@@ -130,3 +157,19 @@ describe("the list of contents", () => {
     expect(order("x")).not.toBe(order("x", "@s/y"));
   });
 });
+
+testPython(
+  `the list of contents has what the wheel needs, with its ranges${hasPython ? "" : " (skipped: takes Python)"}`,
+  () => {
+    const project = readFileSync(join(CHECKOUT, "packages/sdk-python/pyproject.toml"), "utf8");
+    const [, dependencies = ""] = /^dependencies = \[\n([^]*?)^\]/mu.exec(project) ?? [];
+    const ordered = (range: string): string => range.split(",").sort().join(",");
+    const wanted = [...dependencies.matchAll(/^ {2}"([\w-]+)([^";]+)/gmu)].map(
+      ([, name, range = ""]) => `DEPENDS_ON pkg:pypi/${name} ${ordered(range)}`,
+    );
+    expect(wanted.length).toBeGreaterThan(2);
+    for (const artefact of [/\.whl$/u, /^event_anchoring.*\.tar\.gz$/u]) {
+      expect(relationsOf(list, artefact)).toEqual(wanted.sort());
+    }
+  },
+);

@@ -175,6 +175,37 @@ async fn what_is_refused_for_good_holds_up_nobody() {
     assert_eq!(names(&folder.join("spool")), Vec::<String>::new());
 }
 
+/// A path and those below it, each with its rights.
+#[cfg(unix)]
+fn rights_from(path: &Path) -> Vec<(PathBuf, u32)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rights = fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let below = names(path).into_iter().flat_map(|name| rights_from(&path.join(name)));
+    [(path.to_owned(), rights)].into_iter().chain(below).collect()
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_recorded_is_for_its_user_alone() {
+    let Some(service) = Service::new() else { return };
+    let folder = folder("rights");
+    let recorder = open(&service, &folder, hasty().on_error(|_| ())).await;
+    let refused = recorder.record(b"refused", "n").unwrap();
+    service.problems.lock().unwrap().insert(refused.event_hash().to_hex(), (422, "reference_not_found"));
+    recorder.record(b"kept", "n").unwrap();
+    recorder.flush(LONG).await.unwrap();
+    assert_eq!((recorder.progress().anchored, recorder.progress().refused), (1, 1));
+    recorder.record(b"waits", "n").unwrap();
+    let found = rights_from(&folder);
+    for part in ["/kept/", ".tlog-proof", ".problem", ".content", "/lock-", ".spool"] {
+        assert!(found.iter().any(|(path, _)| path.to_str().unwrap().contains(part)), "{part}: {found:?}");
+    }
+    for (path, rights) in &found {
+        assert_eq!(*rights, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+    recorder.close(LONG).await;
+}
+
 #[tokio::test]
 async fn references_and_signatures() {
     let Some(service) = Service::new() else { return };

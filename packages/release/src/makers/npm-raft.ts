@@ -1,6 +1,8 @@
-import { cp } from "node:fs/promises";
+import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Maker } from "../artefact.ts";
+import { ReleaseError } from "../artefact.ts";
+import type { Part } from "../contents.ts";
 import { bundleCode } from "../npm/bundle-code.ts";
 import { bundleTypes } from "../npm/bundle-types.ts";
 import { packNpm, packageFolder } from "../npm/package.ts";
@@ -8,6 +10,30 @@ import { packNpm, packageFolder } from "../npm/package.ts";
 const RAFT = packageFolder("raft-ts");
 /** The engine, and the licences of what is in it. */
 const ENGINE = ["raft.wasm", "raft.wasm.sha256", "NOTICE", "licenses"];
+
+/** The licences of the modules in the engine, as engine/NOTICE has them. */
+const MODULE_LICENCES: Readonly<Record<string, string>> = {
+  "go.etcd.io/raft/v3": "Apache-2.0",
+  "google.golang.org/protobuf": "BSD-3-Clause",
+};
+
+/**
+ * The Go modules whose code is in the engine: go.mod requires no others, and go.sum holds their contents.
+ * @throws ReleaseError one has no known licence, or no sum
+ */
+async function engineModules(): Promise<readonly Part[]> {
+  const [required, sums] = await Promise.all(
+    ["go.mod", "go.sum"].map((name) => readFile(join(RAFT, "engine", name), "utf8")),
+  );
+  const modules = [...(required ?? "").matchAll(/^(?:require)?\s+(\S+\.\S+) (v\S+)$/gmu)];
+  if (modules.length === 0) throw new ReleaseError("engine/go.mod requires no module");
+  return modules.map(([, name = "", version = ""]) => {
+    const license = MODULE_LICENCES[name];
+    if (license === undefined) throw new ReleaseError(`the licence of the Go module ${name} is not known`);
+    if (sums?.includes(`${name} ${version} h1:`) !== true) throw new ReleaseError(`go.sum lacks ${name} ${version}`);
+    return { registry: "golang", name, version, license, relation: "CONTAINS" } as const;
+  });
+}
 
 /** etcd's raft for TypeScript: ES modules for Node, with the WebAssembly module beside them. */
 export const npmRaft: Maker = {
@@ -33,6 +59,8 @@ export const npmRaft: Maker = {
       const code = { entry: join(RAFT, "src/index.ts"), platform: "node", target: "node18", format: "es" } as const;
       return bundleCode({ ...code, file });
     };
-    return [await packNpm({ source: RAFT, manifest, fill }, target)];
+    const file = await packNpm({ source: RAFT, manifest, fill }, target);
+    target.hasParts(file, await engineModules());
+    return [file];
   },
 };

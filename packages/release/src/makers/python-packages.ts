@@ -40,8 +40,9 @@ lines = email.message_from_bytes(wheel.read(name)).get_all("Requires-Dist")
 print(json.dumps([line for line in lines if "extra ==" not in line]))`;
   const lines = JSON.parse(await run(python, ["-c", script, wheel])) as readonly string[];
   return lines.map((line) => {
-    const [name = line] = /^[\w.-]+/u.exec(line) ?? [];
-    return { registry: "pypi", name, version: null, license: null, relation: "DEPENDS_ON" } as const;
+    const [, name = "", range = ""] = /^([\w.-]+)\s*([^;]*?)\s*(?:;|$)/u.exec(line) ?? [];
+    const ranges = range === "" ? {} : { range };
+    return { registry: "pypi", name, version: null, ...ranges, license: null, relation: "DEPENDS_ON" } as const;
   });
 }
 

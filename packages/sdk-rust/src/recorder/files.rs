@@ -1,7 +1,7 @@
 //! What a spool needs of a file system. Tests put a full disk, or one that cannot sync, in its place.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{absolute, Path, PathBuf};
 
@@ -51,8 +51,26 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let missing = folder.ancestors().take_while(|above| !above.exists());
     let made = missing.filter_map(Path::parent).map(Path::to_owned);
     let above: BTreeSet<PathBuf> = made.chain(folder.ancestors().skip(1).take(2).map(Path::to_owned)).collect();
-    fs::create_dir_all(&folder)?;
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, FOLDER_MODE);
+    builder.create(&folder)?;
     Ok(above)
+}
+
+/// What is recorded is for the user of the program alone. What is there keeps the rights that it has.
+#[cfg(unix)]
+const FOLDER_MODE: u32 = 0o700;
+#[cfg(unix)]
+const FILE_MODE: u32 = 0o600;
+
+/// How a file is opened that others may not read if this makes it.
+pub(super) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, FILE_MODE);
+    options
 }
 
 /// Syncs folders above those of a recorder. One that is gone, or that this program may not read, was not made by it or has

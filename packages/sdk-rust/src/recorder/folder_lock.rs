@@ -1,10 +1,11 @@
 //! The lock of a recorder's folder: one recorder at a time. docs/recorder.md, "The folder".
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::errors::{folder_in_use, spool_write_failed};
+use super::files::private_file;
 use crate::bytes::to_hex;
 use crate::error::Result;
 
@@ -24,7 +25,7 @@ impl FolderLock {
         let pid = std::process::id();
         let start = start_of(pid).map_err(failed)?.unwrap_or_else(|| "0".to_owned());
         let lock = Self(folder.join(format!("lock-{pid}-{start}-{}", to_hex(&nonce))));
-        OpenOptions::new().write(true).create_new(true).open(&lock.0).map_err(failed)?;
+        private_file().write(true).create_new(true).open(&lock.0).map_err(failed)?;
         for other in fs::read_dir(folder).map_err(failed)? {
             let other = other.map_err(failed)?.path();
             if other != lock.0 {

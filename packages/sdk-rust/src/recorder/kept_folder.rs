@@ -1,8 +1,8 @@
 //! Where envelopes, contents and receipts stay. docs/recorder.md, "The folder".
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::board::lock;
-use super::files::{make_folder, sync_above, sync_folder, SystemFiles};
+use super::files::{make_folder, private_file, sync_above, sync_folder, SystemFiles};
 use super::frame::SpooledEvent;
 use super::recorded_event::KeptEvent;
 use crate::answers::Anchor;
@@ -138,7 +138,7 @@ impl Written {
     }
 
     fn write(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
-        fs::write(path, content)?;
+        private_file().write(true).create(true).truncate(true).open(path)?.write_all(content)?;
         self.files.push(path.to_owned());
         self.folders.extend(path.parent().map(Path::to_owned));
         Ok(())

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::board::lock;
 use super::errors::{spool_corrupt, spool_full, spool_write_failed};
-use super::files::{make_folder, sync_above, Files};
+use super::files::{make_folder, private_file, sync_above, Files};
 use super::frame::Frames;
 use crate::envelope::Envelope;
 use crate::error::Result;
@@ -227,11 +227,7 @@ impl Spool {
     /// A new file.
     fn begin(&mut self) -> io::Result<Arc<Segment>> {
         let path = self.folder.join(format!("{:0NAME_DIGITS$}.spool", self.next_name));
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = private_file().append(true).create_new(true).open(&path)?;
         self.next_name += 1;
         Ok(self.add_segment(path, file, 0, 0))
     }
