@@ -19,7 +19,7 @@ const RECORDED = Number(process.env["RECORDED"] ?? 2_000);
 const KILLS = 12;
 /** Every so many kills of the program, one of the leader. */
 const LEADER_EVERY = 4;
-/** Room for slow machines: 35 ms for each event (beside other work, on 2 vCPU), and what the kills and the cluster take. */
+/** Room for slow machines: 35 ms for each event beside other work (2 vCPU), and what kills and cluster take. */
 const TIMEOUT_MS = 600_000 + RECORDED * 35;
 const PROGRAM = join(import.meta.dirname, "recording-program.js");
 

@@ -67,13 +67,13 @@ function artefactPackage({ name, sha256 }: Artefact): object {
 function partPackage(id: string, part: Part | undefined): readonly object[] {
   if (part === undefined) return [];
   const { registry, name, version, range, license } = part;
-  const versionInfo = version ?? range;
+  const versions = version ?? range;
   const purl = `pkg:${registry}/${name.replace("@", "%40")}${version === null ? "" : `@${version}`}`;
   return [
     {
       name,
       SPDXID: id,
-      ...(versionInfo === undefined ? {} : { versionInfo }),
+      ...(versions === undefined ? {} : { versionInfo: versions }),
       downloadLocation: UNKNOWN,
       filesAnalyzed: false,
       licenseDeclared: license ?? UNKNOWN,

@@ -11,7 +11,7 @@ interface Spdx {
   readonly packages: readonly {
     readonly name: string;
     readonly SPDXID: string;
-    readonly versionInfo?: string;
+    readonly [versions: `version${string}`]: string | undefined;
     readonly externalRefs?: readonly { readonly referenceLocator: string }[];
     readonly checksums?: readonly { readonly checksumValue: string }[];
   }[];
@@ -25,6 +25,8 @@ interface Spdx {
 const out = mkdtempSync(join(tmpdir(), "anchoring-spdx-"));
 const packed = join(out, "packed");
 let list: Spdx;
+/** As SPDX calls a version, or a range of them. */
+const VERSIONS = "versionInfo";
 
 const PYTHON = join(CHECKOUT, "packages/sdk-python/.venv/bin/python");
 const hasPython = existsSync(PYTHON);
@@ -90,7 +92,7 @@ function relationsOf(spdx: Spdx, artefact: RegExp): readonly string[] {
     .filter(({ spdxElementId }) => spdxElementId === own?.SPDXID)
     .map(({ relationshipType, relatedSpdxElement }) => {
       const part = spdx.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement);
-      return `${relationshipType} ${part?.externalRefs?.[0]?.referenceLocator} ${part?.versionInfo}`;
+      return `${relationshipType} ${part?.externalRefs?.[0]?.referenceLocator} ${part?.[VERSIONS]}`;
     })
     .sort();
 }
