@@ -10,7 +10,13 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const FILES = ["docker-compose.yml", "deploy/Dockerfile", "deploy/kubernetes/base/statefulset.yaml"];
+const FILES = [
+  "docker-compose.yml",
+  "deploy/Dockerfile",
+  "deploy/kubernetes/base/statefulset.yaml",
+  "deploy/kubernetes/backup/drill.yaml",
+  "deploy/helm/event-anchoring/values.yaml",
+];
 // `image: name:tag`, `NODE_IMAGE=name:tag`; a digest behind it, or none. What is built here is nobody else's.
 const NAMED =
   /(?<before>image: |NODE_IMAGE=)(?<tag>(?!event-anchoring:)[a-z0-9./-]+:[\w.-]+)(?<digest>@sha256:[0-9a-f]{64})?/gu;

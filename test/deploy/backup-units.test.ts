@@ -1,11 +1,11 @@
 /** What makes and drills kept backups by itself: units, Compose services, Kubernetes manifests. None is run here. */
 import { spawnSync } from "node:child_process";
-import { appendFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { anchorctl } from "@event-anchoring/cli";
+import { documentsOf, kustomized } from "./manifests.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(CHECKOUT, path), "utf8");
@@ -66,12 +66,6 @@ const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
   );
 });
 
-function yaml(text: string): readonly unknown[] | null {
-  const script = join(CHECKOUT, "test/deploy/manifests.py");
-  const parsed = spawnSync("python3", [script], { input: text, encoding: "utf8" });
-  return parsed.status === 0 ? (JSON.parse(parsed.stdout) as unknown[]) : null;
-}
-
 interface Service {
   readonly image: string;
   readonly profiles: readonly string[];
@@ -85,7 +79,7 @@ interface Service {
   readonly mem_limit: string;
 }
 
-const compose = yaml(read("docker-compose.yml"));
+const compose = documentsOf(read("docker-compose.yml"));
 const NO_YAML = compose === null ? " (skipped: no PyYAML here)" : "";
 
 (compose === null ? describe.skip : describe)(`the Compose services of kept backups${NO_YAML}`, () => {
@@ -142,19 +136,10 @@ interface Manifest {
   };
 }
 
-/** With the component, as the page says to add it; null: kubectl or a reader of YAML is not here. */
+/** With the component; null: kubectl or a reader of YAML is not here. */
 function rendered(): readonly Manifest[] | null {
-  const folder = mkdtempSync(join(tmpdir(), "anchoring-kustomize-"));
-  try {
-    cpSync(join(CHECKOUT, "deploy/kubernetes"), folder, { recursive: true });
-    appendFileSync(join(folder, "kustomization.yaml"), "components: [backup]\n");
-    const { error, status, stdout, stderr } = spawnSync("kubectl", ["kustomize", folder], { encoding: "utf8" });
-    if (error !== undefined) return null;
-    if (status !== 0) throw new Error(stderr);
-    return yaml(stdout) as readonly Manifest[] | null;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const text = kustomized(["backup"]);
+  return text === null ? null : (documentsOf(text) as readonly Manifest[] | null);
 }
 
 const manifests = rendered();

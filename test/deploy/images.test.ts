@@ -8,7 +8,13 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 // The images that this project starts from, and the one that it builds.
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
-const FILES = ["docker-compose.yml", "deploy/Dockerfile", "deploy/kubernetes/base/statefulset.yaml"];
+const FILES = [
+  "docker-compose.yml",
+  "deploy/Dockerfile",
+  "deploy/kubernetes/base/statefulset.yaml",
+  "deploy/kubernetes/backup/drill.yaml",
+  "deploy/helm/event-anchoring/values.yaml",
+];
 const EXCUSED = "deploy/images-without-digest.txt";
 
 test("the image holds the OpenAPI document that its api process serves", () => {

@@ -8,6 +8,7 @@ import { loadConfig as loadApi } from "@event-anchoring/api";
 import { API_SETTINGS, CONTROL_PLANE_SETTINGS, settingsOf } from "@event-anchoring/control-contract";
 import { loadConfig as loadControlPlane } from "@event-anchoring/control-plane";
 import { MALLOC_ENVIRONMENT, NODE_FLAGS } from "@event-anchoring/dev-cluster";
+import { documentsOf, kustomized } from "./manifests.ts";
 
 // What deploy/systemd and deploy/kubernetes say of the programs, held against the programs. Neither is run here.
 
@@ -144,12 +145,8 @@ interface Manifest {
 
 /** As kubectl renders them; null: kubectl or a reader of YAML is not here. */
 function manifests(): readonly Manifest[] | null {
-  const rendered = spawnSync("kubectl", ["kustomize", join(CHECKOUT, "deploy/kubernetes")], { encoding: "utf8" });
-  if (rendered.error !== undefined) return null;
-  if (rendered.status !== 0) throw new Error(rendered.stderr);
-  const script = join(CHECKOUT, "test/deploy/manifests.py");
-  const parsed = spawnSync("python3", [script], { input: rendered.stdout, encoding: "utf8" });
-  return parsed.status === 0 ? (JSON.parse(parsed.stdout) as readonly Manifest[]) : null;
+  const text = kustomized();
+  return text === null ? null : (documentsOf(text) as readonly Manifest[] | null);
 }
 
 const rendered = manifests();

@@ -38,7 +38,7 @@ export const SLOW = [
   "packages/store/test/reads/{record-reads,event-lists}.test.ts",
   "test/auditing/walk.test.ts",
   "test/contract/{agreement,contract}.test.ts",
-  "test/deploy/{ceremony,gateway,kept-backups,monitoring}.test.ts",
+  "test/deploy/{ceremony,chart,gateway,kept-backups,monitoring}.test.ts",
   "test/hostile/*.test.ts",
   "test/interop/*.test.ts",
   "test/linearizability/*.test.ts",

@@ -48,9 +48,11 @@ describe("anchorctl deploy plan", () => {
       const settings = JSON.parse(readFileSync(join(out, id, "control-plane.json"), "utf8")) as { node_id: string };
       expect(settings.node_id).toBe(id);
     }
+    expect(stdout).toContain(`✓ Helm           ${out}/helm-values.yaml`);
     const { stdout: json } = await plan("--hosts", HOSTS, "--trust-root", trustRoot, "--out", out, "--json");
     expect(JSON.parse(json)).toMatchObject({
       cluster_name: "deploy.test",
+      helm_values: join(out, "helm-values.yaml"),
       hosts: [{ node_id: "n1", address: "10.77.0.1", folder: join(out, "n1") }, {}, {}],
     });
   });

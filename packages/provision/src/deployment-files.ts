@@ -1,4 +1,4 @@
-/** What a deployment plan comes to on each host: settings for Compose, and for the units of systemd. */
+/** What a deployment plan comes to: settings of each host for Compose and for systemd, and values of the Helm chart. */
 import { join } from "node:path";
 import type { DeploymentPlan, PlacedNode } from "./deployment-plan.ts";
 import { makePrivateDirectory, writePrivateFile } from "./files.ts";
@@ -15,6 +15,9 @@ import {
 
 /** docker-compose.yml and compose.host.yml have three places for nodes. */
 export const COMPOSE_PLACES = 3;
+
+/** The values of deploy/helm/event-anchoring, one file for the cluster. */
+export const HELM_VALUES_FILE = "helm-values.yaml";
 
 /** Where the units of deploy/systemd have their files. */
 const IDENTITY_DIR = "/etc/anchoring/control-plane/identity";
@@ -36,8 +39,8 @@ export function deploymentFiles(plan: DeploymentPlan, node: PlacedNode): Readonl
 }
 
 /**
- * Writes a folder `<node id>` for each host below `outDir`: folders 0700, files 0600. What an earlier plan wrote there
- * is replaced.
+ * Writes a folder `<node id>` for each host below `outDir`, and `helm-values.yaml` there: folders 0700, files 0600.
+ * What an earlier plan wrote there is replaced.
  */
 export async function writeDeployment(plan: DeploymentPlan, outDir: string): Promise<void> {
   await makePrivateDirectory(outDir);
@@ -47,6 +50,16 @@ export async function writeDeployment(plan: DeploymentPlan, outDir: string): Pro
     for (const [name, text] of Object.entries(deploymentFiles(plan, node)))
       await writePrivateFile(join(folder, name), text);
   }
+  await writePrivateFile(join(outDir, HELM_VALUES_FILE), helmValues(plan));
+}
+
+/** A node runs on the machine that has its address as this label. Quoted: YAML takes some ids for other things. */
+function helmValues({ clusterName, nodes }: DeploymentPlan): string {
+  const lines = nodes.flatMap(({ nodeId, address }) => [
+    `  - id: "${nodeId}"`,
+    `    nodeSelector: { event-anchoring/host: "${address}" }`,
+  ]);
+  return [`# ${clusterName}: docs/operating/kubernetes.md`, "nodes:", ...lines, ""].join("\n");
 }
 
 /** For the end of `.env`. The places of compose.host.yml are n1, n2, n3, whatever the nodes are called. */

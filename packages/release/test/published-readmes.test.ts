@@ -4,7 +4,11 @@ import { expect, test } from "@jest/globals";
 import { CHECKOUT } from "../src/checkout.ts";
 
 /** What a registry shows of a package, where nothing is beside it. */
-const READMES = ["packages/sdk-python/README.md", "packages/sdk-rust/README.md"];
+const READMES = [
+  "packages/sdk-python/README.md",
+  "packages/sdk-rust/README.md",
+  "deploy/helm/event-anchoring/README.md",
+];
 
 /** Where links lead, but for those within the page. */
 function linksOf(markdown: string): readonly string[] {

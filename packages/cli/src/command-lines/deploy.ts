@@ -17,7 +17,7 @@ export function addDeploy(program: Command, context: CommandContext): void {
   const deploy = program.command("deploy").description("what each host of a cluster runs");
   const plan = deploy
     .command("plan")
-    .description("write each host's settings for Compose and systemd, from the ceremony's cards and trust root")
+    .description("write each host's settings for Compose, systemd and Helm, from the ceremony's cards and trust root")
     .requiredOption("--hosts <list>", "an IPv4 address for each node, in their order, or n1=<address>,n2=…")
     .addOption(repeatable("--card <file>", "a node's card; repeat for each, or leave it to the trust root"))
     .requiredOption("--out <folder>", "where a folder for each node goes")

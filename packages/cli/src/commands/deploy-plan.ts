@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import type { TrustRoot } from "@event-anchoring/protocol";
-import { COMPOSE_PLACES, deploymentFiles, planDeployment, writeDeployment } from "@event-anchoring/provision";
+import {
+  COMPOSE_PLACES,
+  HELM_VALUES_FILE,
+  deploymentFiles,
+  planDeployment,
+  writeDeployment,
+} from "@event-anchoring/provision";
 import type { DeploymentPlan, NodeCard } from "@event-anchoring/provision";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
@@ -46,6 +52,7 @@ function planJson(plan: DeploymentPlan, out: string): object {
   return {
     cluster_name: plan.clusterName,
     cluster_id: plan.clusterId,
+    helm_values: join(out, HELM_VALUES_FILE),
     hosts: plan.nodes.map((node) => ({
       node_id: node.nodeId,
       address: node.address,
@@ -60,6 +67,7 @@ function printPlan(plan: DeploymentPlan, out: string, printer: Printer): void {
     const files = Object.keys(deploymentFiles(plan, node)).join(", ");
     printer.check("pass", node.nodeId, `${node.address}: ${files} in ${join(out, node.nodeId)}`);
   }
+  printer.check("pass", "Helm", join(out, HELM_VALUES_FILE));
   if (plan.nodes.length !== COMPOSE_PLACES)
     printer.check("skip", "Compose", `docker-compose.yml has ${COMPOSE_PLACES} places for nodes, this cluster others`);
   printer.verdict("pass", "No file holds a secret. Next: docs/operating/deploy-plan.md");

@@ -2,6 +2,7 @@ import type { Maker } from "../artefact.ts";
 import { anchorVerify } from "./anchor-verify.ts";
 import { debianPackages } from "./debian-packages.ts";
 import { githubAction } from "./github-action.ts";
+import { helmChart } from "./helm-chart.ts";
 import { npmAdapters } from "./npm-adapters.ts";
 import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
@@ -23,6 +24,7 @@ export const MAKERS: readonly Maker[] = [
   rustCrate,
   anchorVerify,
   debianPackages,
+  helmChart,
   verifyPage,
   site,
   reference,
