@@ -12,7 +12,7 @@ import { EmbeddedNode } from "./embedded-node.ts";
 import { makeFirstApiKey } from "./first-api-key.ts";
 import { openPostgresInstallation } from "./postgres-installation.ts";
 import { openNodeWitnesses } from "./node-witness.ts";
-import { LOOPBACK, choosePorts } from "./ports.ts";
+import { LOOPBACK, PortClaims } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
 import { SupervisorLock } from "./supervisor-lock.ts";
 import type { FaultHooks } from "./fault-hooks.ts";
@@ -63,6 +63,12 @@ class OtherBuildError extends Error {
   }
 }
 
+/** The ports of each node, and what keeps other clusters from choosing them. */
+interface ChosenPorts {
+  readonly ports: Map<string, NodePorts>;
+  readonly claims: PortClaims;
+}
+
 /** A number for the socket of each node's Postgres, never given twice in one run. */
 class SocketNumbers {
   #last = FIRST_POSTGRES_PORT - 1;
@@ -85,6 +91,7 @@ export class EmbeddedCluster {
   /** Aborted when a node finds what another build has made. */
   readonly #otherBuild: AbortSignal;
   readonly #ports: Map<string, NodePorts>;
+  readonly #claims: PortClaims;
   #cluster: ProvisionedCluster;
   #nodes: readonly EmbeddedNode[];
   #state: ClusterFile["state"] = "starting";
@@ -95,7 +102,7 @@ export class EmbeddedCluster {
     lock: SupervisorLock,
     cluster: ProvisionedCluster,
     apiKey: string | null,
-    ports: Map<string, NodePorts>,
+    { ports, claims }: ChosenPorts,
     otherBuild: AbortSignal,
     makeNode: (node: ProvisionedNode, cluster: ProvisionedCluster, publish: () => void) => EmbeddedNode,
   ) {
@@ -104,6 +111,7 @@ export class EmbeddedCluster {
     this.#cluster = cluster;
     this.#apiKey = apiKey;
     this.#ports = ports;
+    this.#claims = claims;
     this.#otherBuild = otherBuild;
     this.#makeNode = (node, present) => makeNode(node, present, () => this.#publish());
     this.#nodes = cluster.nodes.map((node) => this.#makeNode(node, cluster));
@@ -149,14 +157,15 @@ export class EmbeddedCluster {
     const { reporter } = options;
     const earlier = readClusterFile(join(folder.root, "cluster.json"));
     const cluster = await provision(folder, options);
-    const ports = await portsByNode(cluster, earlier, options.firstPort);
+    const claims = new PortClaims();
+    const ports = await portsByNode(claims, cluster, earlier, options.firstPort);
     const witnesses = await openNodeWitnesses(cluster, options.witnessLogs ?? null);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
     const socketNumbers = new SocketNumbers();
     const otherBuild = new AbortController();
     const apiKey = earlier?.api_key ?? null;
     const { signal } = otherBuild;
-    return new EmbeddedCluster(folder, lock, cluster, apiKey, ports, signal, (node, present, publish) => {
+    return new EmbeddedCluster(folder, lock, cluster, apiKey, { ports, claims }, signal, (node, present, publish) => {
       return new EmbeddedNode({
         folder,
         cluster: present,
@@ -244,7 +253,7 @@ export class EmbeddedCluster {
     const taken = [...this.#ports.values()];
     const last = taken.at(-1);
     const wanted = { api: (last?.api ?? 0) + 1, metrics: (last?.metrics ?? 0) + 1, control: (last?.control ?? 0) + 1 };
-    const [ports] = await choosePorts(1, [wanted]);
+    const [ports] = await this.#claims.choose(1, [wanted]);
     if (ports !== undefined) this.#ports.set(nodeId, ports);
   }
 
@@ -264,6 +273,7 @@ export class EmbeddedCluster {
     rmSync(this.#folder.socketRoot, { recursive: true, force: true });
     this.#state = "stopped";
     this.#publish();
+    this.#claims.release();
     this.#lock.release();
   }
 
@@ -342,6 +352,7 @@ async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions)
 }
 
 async function portsByNode(
+  claims: PortClaims,
   cluster: ProvisionedCluster,
   earlier: ClusterFile | null,
   firstPort: number | undefined,
@@ -356,7 +367,7 @@ async function portsByNode(
       control: portOf(`tcp://${node.control_address}`),
     };
   });
-  const ports = await choosePorts(cluster.nodes.length, before, firstPort);
+  const ports = await claims.choose(cluster.nodes.length, before, firstPort);
   return new Map(cluster.nodes.flatMap(({ nodeId }, i) => (ports[i] === undefined ? [] : [[nodeId, ports[i]]])));
 }
 

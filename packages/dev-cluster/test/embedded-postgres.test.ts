@@ -19,7 +19,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 import { eraseClusterFolder, openClusterFolder } from "../src/cluster-folder.ts";
 import { ownFolder, postgresUser } from "../src/os-user.ts";
-import { LOOPBACK, choosePorts } from "../src/ports.ts";
+import { LOOPBACK, PortClaims } from "../src/ports.ts";
+import type { NodePorts } from "../src/ports.ts";
 import { openPostgresInstallation } from "../src/postgres-installation.ts";
 import { EmbeddedPostgres } from "../src/postgres.ts";
 import type { EmbeddedPostgresOptions, PostgresExit } from "../src/postgres.ts";
@@ -176,7 +177,15 @@ describe("folders", () => {
   });
 });
 
-describe("choosePorts", () => {
+describe("the ports of a cluster", () => {
+  /** Chosen, and free again at once. */
+  async function choosePorts(count: number, earlier: readonly NodePorts[]): Promise<readonly NodePorts[]> {
+    const claims = new PortClaims();
+    const ports = await claims.choose(count, earlier);
+    claims.release();
+    return ports;
+  }
+
   test("keeps the ports of the last run and moves one that is taken", async () => {
     const [first] = await choosePorts(1, []);
     if (first === undefined) throw new Error("one set of ports was asked for");
