@@ -1,34 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { sharedCluster } from "../shared-cluster.ts";
+import { PYTHON_PACKAGE, findPython } from "./find-python.ts";
 
 // The Python SDK against a real cluster. Its own tests run wherever Python is; here they are given one to talk to.
 
-const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-python");
 const REQUIREMENTS = "import sys, cryptography, pytest; sys.version_info >= (3, 9) or sys.exit(1)";
 const HTTP = "\ntry:\n import httpx2\nexcept ModuleNotFoundError:\n import httpx";
 
-/** An interpreter that has what the SDK and its tests need: the one that ci.sh has set up, or one of the machine. */
-function findPython(): string | null {
-  const candidates = [
-    process.env["EVENT_ANCHORING_PYTHON"],
-    join(PACKAGE, ".venv", "bin", "python"),
-    "python3",
-    "python",
-  ];
-  for (const candidate of candidates) {
-    if (candidate === undefined || (candidate.includes("/") && !existsSync(candidate))) continue;
-    if (spawnSync(candidate, ["-c", REQUIREMENTS + HTTP], { stdio: "ignore" }).status === 0) return candidate;
-  }
-  return null;
-}
-
-const python = findPython();
+/** It has what the SDK and its tests need. */
+const python = findPython(REQUIREMENTS + HTTP);
 const reason = "no Python 3.9 with the SDK's dependencies: packages/sdk-python/ci.sh sets one up";
 if (python === null) process.stderr.write(`test/sdk/python.ts is skipped: ${reason}\n`);
 const describeWithPython = python === null ? describe.skip : describe;
@@ -52,12 +37,12 @@ describeWithPython("the Python SDK on a cluster", () => {
       python ?? "",
       ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_cluster.py"],
       {
-        cwd: PACKAGE,
+        cwd: PYTHON_PACKAGE,
         encoding: "utf8",
         env: {
           ...process.env,
           EVENT_ANCHORING_CLUSTER: clusterFile,
-          PYTHONPATH: join(PACKAGE, "src"),
+          PYTHONPATH: join(PYTHON_PACKAGE, "src"),
           PYTHONDONTWRITEBYTECODE: "1",
         },
       },

@@ -1,6 +1,7 @@
 import { afterAll } from "@jest/globals";
 import { eraseSharedCluster } from "../shared-cluster.ts";
 import "./cross.ts";
+import "./installed.ts";
 import "./python.ts";
 import "./rust.ts";
 import "./typescript.ts";
