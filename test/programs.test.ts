@@ -237,6 +237,18 @@ describe("the image's entrypoint", () => {
   }
 
   test(
+    "tells its version and its commands",
+    () => {
+      expect(enter(["--version"])).toMatchObject({ status: 0, stdout: `event-anchoring ${VERSION}\n`, stderr: "" });
+      const { status, stdout, stderr } = enter(["--help"]);
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(/^usage: control-plane \| api \| .*--version/u);
+      expect(enter([])).toMatchObject({ status: 64, stdout: "", stderr: stdout });
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     "passes on what asks a process something instead of starting it",
     () => {
       writeFileSync(join(folder, "api.json"), JSON.stringify({ ...good.api, acess_log: "all" }), { mode: 0o600 });

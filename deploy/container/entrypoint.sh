@@ -5,6 +5,7 @@
 #   anchorctl …                       the operator's tool
 #   health <control-plane|api>        for the container's health check
 #   certs <command> …                 the commands of certs/
+#   --version | --help
 set -u
 
 # A process that ends with one of these must not be started again: 2 its settings are wrong, 78 fenced, 79 halted. The
@@ -52,6 +53,8 @@ run_node_process() {
   exit "$code"
 }
 
+USAGE="usage: control-plane | api | anchorctl … | health <process> | certs <command> … | --version | --help"
+
 command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
@@ -63,8 +66,10 @@ case $command in
     [ $# -eq 0 ] || shift
     exec node "/app/certs/$name.js" "$@"
     ;;
+  --version) exec node --print '`event-anchoring ${require("/app/package.json").version}`' ;;
+  --help) echo "$USAGE" ;;
   *)
-    echo "usage: control-plane | api | anchorctl … | health <process> | certs <command> …" >&2
+    echo "$USAGE" >&2
     exit 64
     ;;
 esac

@@ -29,6 +29,61 @@ test("the image is built with the proof page, and with the glossary that goes in
   expect(read(".dockerignore")).toMatch(/^!docs\/GLOSSARY\.md$/mu);
 });
 
+const HADOLINT = process.env["HADOLINT"] ?? "hadolint";
+const isHadolintThere = spawnSync(HADOLINT, ["--version"]).status === 0;
+const testLint = isHadolintThere ? test : test.skip;
+
+testLint(
+  `hadolint finds nothing in the Dockerfile${isHadolintThere ? "" : " (skipped: no hadolint here)"}`,
+  () => {
+    const lint = (file: string): readonly unknown[] => {
+      const args = ["--no-color", "--failure-threshold", "style", file];
+      const { status, stdout, stderr } = spawnSync(HADOLINT, args, { encoding: "utf8" });
+      return [status, stdout + stderr];
+    };
+    expect(lint(join(CHECKOUT, "deploy/Dockerfile"))).toEqual([0, ""]);
+    const folder = mkdtempSync(join(tmpdir(), "anchoring-lint-"));
+    const worse = join(folder, "Dockerfile");
+    writeFileSync(worse, `${readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8")}RUN cd /tmp\n`);
+    expect(lint(worse)).toEqual([1, expect.stringContaining("DL3003")]);
+    rmSync(folder, { recursive: true });
+  },
+  60_000,
+);
+
+test("the image is built for any platform: only the last stage is of it, and runs one command, without the network", () => {
+  const text = readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8");
+  const [, ...stages] = text.split(/^(?=FROM )/mu);
+  const last = stages.pop() ?? "";
+  expect(stages.length).toBeGreaterThan(0);
+  for (const stage of stages) expect(stage).toMatch(/^FROM --platform=\$BUILDPLATFORM \$\{NODE_IMAGE\} AS /u);
+  expect(last).toMatch(/^FROM \$\{NODE_IMAGE\}\n/u);
+  const runs = last.match(/^RUN (?:.*\\\n)*.*$/gmu) ?? [];
+  expect(runs).toHaveLength(1);
+  expect(
+    (runs[0] ?? "")
+      .slice("RUN ".length)
+      .split(/&&/u)
+      .map((part) => part.trim().split(" ")[0]),
+  ).toEqual(["mkdir", "mkdir", "rm"]);
+});
+
+test("the image says whose and which it is", () => {
+  const text = readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8");
+  const { version, license } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as {
+    readonly version: string;
+    readonly license: string;
+  };
+  const labels = new Map(
+    [...text.matchAll(/org\.opencontainers\.image\.(\S+?)="([^"]*)"/gu)].map(([, a, b]) => [a, b]),
+  );
+  expect(labels.get("version")).toBe(version);
+  expect(labels.get("licenses")).toBe(license);
+  expect(labels.get("title")).toBe("event-anchoring");
+  expect(labels.get("base.name")).toBe("${NODE_IMAGE}");
+  expect(readFileSync(join(CHECKOUT, "docker-compose.yml"), "utf8")).toContain(`image: event-anchoring:${version}\n`);
+});
+
 test("one service of docker-compose.yml builds the image, and the others name it", () => {
   const text = readFileSync(join(CHECKOUT, "docker-compose.yml"), "utf8");
   // A block that several services merge would give each of them a build of its own.
