@@ -32,13 +32,15 @@ cp "$(command -v node)" "$context/node"
 cp -RL "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")/." "$context/npm/"
 cp /etc/ssl/certs/ca-certificates.crt "$context/ca-certificates.crt"
 
-cat >"$context/node.Dockerfile" <<'END'
+node_version=$(node --version)
+cat >"$context/node.Dockerfile" <<END
 FROM anchoring-stand-in:base
+ENV NODE_VERSION=${node_version#v}
 COPY node /usr/local/bin/node
 COPY npm /usr/local/lib/node_modules/npm
 COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
-    && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
+    && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \\
     && useradd --uid 1000 --create-home node
 ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 CMD ["node"]

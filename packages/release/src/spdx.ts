@@ -66,9 +66,10 @@ function artefactPackage({ name, sha256 }: Artefact): object {
 
 function partPackage(id: string, part: Part | undefined): readonly object[] {
   if (part === undefined) return [];
-  const { registry, name, version, range, license } = part;
+  const { registry, name, version, range, license, qualifiers } = part;
   const versions = version ?? range;
-  const purl = `pkg:${registry}/${name.replace("@", "%40")}${version === null ? "" : `@${version}`}`;
+  const place = `${name.replace("@", "%40")}${version === null ? "" : `@${encodeURIComponent(version)}`}`;
+  const purl = `pkg:${registry}/${place}${qualifiers === undefined ? "" : `?${qualifiers}`}`;
   return [
     {
       name,

@@ -19,7 +19,8 @@ Makes everything that is released into release/, with its SHA-256 sums. Nothing 
   --sign KEY    signs the sums with this OpenSSH key, into SHA256SUMS.sig
   --help, --version
 
-Without --only, every tool that a maker needs must be on this machine. SOURCE_DATE_EPOCH is the time of the files in
+Without --only, every tool that a maker needs must be on this machine, but for the image: where there is no Docker engine
+with buildx, it is left out, and a line says so. SOURCE_DATE_EPOCH is the time of the files in
 the artefacts; the default is the time of the last commit.
 `;
 
@@ -50,7 +51,7 @@ export async function releaseCommand(args: readonly string[], stdout: Output, st
     const uncommitted = await uncommittedFiles();
     if (uncommitted.length > 0) stderr.write(`not of a commit: ${uncommitted.length} files are changed or new\n`);
     const files = await makeRelease({
-      makers,
+      makers: possible(makers, options.only, stderr),
       version: checkoutVersion(),
       sourceDateEpoch: await sourceDateEpoch(),
       folder: options.folder,
@@ -113,4 +114,15 @@ function chosen(only: readonly string[]): readonly Maker[] {
   const unknown = only.filter((name) => !MAKERS.some((maker) => maker.name === name));
   if (unknown.length > 0) throw new UsageError(`--only: there is no ${unknown.join(", ")}; see --help`);
   return only.length === 0 ? MAKERS : MAKERS.filter(({ name }) => only.includes(name));
+}
+
+/** Without those that may be left out where the machine lacks something; one that is asked for by its name may not. */
+function possible(makers: readonly Maker[], only: readonly string[], stderr: Output): readonly Maker[] {
+  return makers.filter((maker) => {
+    const lacking = maker.lacks?.() ?? null;
+    if (lacking === null) return true;
+    if (only.includes(maker.name)) throw new ReleaseError(`${maker.name} cannot be made: ${lacking}`);
+    stderr.write(`${maker.name} is left out: ${lacking}\n`);
+    return false;
+  });
 }

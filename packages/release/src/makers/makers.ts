@@ -3,6 +3,7 @@ import { anchorVerify } from "./anchor-verify.ts";
 import { debianPackages } from "./debian-packages.ts";
 import { githubAction } from "./github-action.ts";
 import { helmChart } from "./helm-chart.ts";
+import { image } from "./image.ts";
 import { npmAdapters } from "./npm-adapters.ts";
 import { npmAnchorctl } from "./npm-anchorctl.ts";
 import { npmRaft } from "./npm-raft.ts";
@@ -25,6 +26,7 @@ export const MAKERS: readonly Maker[] = [
   anchorVerify,
   debianPackages,
   helmChart,
+  image,
   verifyPage,
   site,
   reference,

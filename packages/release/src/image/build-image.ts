@@ -1,0 +1,75 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ReleaseError } from "../artefact.ts";
+import { CHECKOUT } from "../checkout.ts";
+import { run } from "../run.ts";
+
+/** What is built, and where it goes. */
+export interface ImageOrder {
+  /** The commit whose files it is built from. */
+  readonly commit: string;
+  readonly version: string;
+  readonly sourceDateEpoch: number;
+  /** A folder for what is needed on the way. */
+  readonly work: string;
+  /** The OCI layout, in a tar. */
+  readonly file: string;
+}
+
+/** An image that this one begins with, by the digest that was found for its name. */
+export interface BaseImage {
+  /** As in a package URL: https://github.com/package-url/purl-spec */
+  readonly uri: string;
+  readonly digest: Readonly<Record<string, string>>;
+}
+
+/** What buildx says about a build: https://docs.docker.com/reference/cli/docker/buildx/build/#metadata-file */
+interface BuildMetadata {
+  readonly "buildx.build.provenance"?: { readonly materials?: readonly BaseImage[] };
+}
+
+/** The platform of the programs of this machine, in the words of images. */
+const PLATFORMS: Readonly<Record<string, string>> = { x64: "linux/amd64", arm64: "linux/arm64" };
+
+/** @returns why the image cannot be built on this machine; null: it can be tried */
+export function whatBuildingLacks(): string | null {
+  const answers = (...args: string[]): boolean => spawnSync("docker", args).status === 0;
+  if (!answers("--version")) return "no Docker on this machine";
+  if (!answers("buildx", "version")) return "no buildx on this machine, the plugin of Docker";
+  return answers("buildx", "inspect") ? null : "no Docker engine answers";
+}
+
+/**
+ * Builds the image of a commit, for the platform of this machine, without anything that an earlier build has left.
+ * Attestations of buildx are left out: they have the time of the build in them, and its bytes would be others each time.
+ */
+export async function buildImage(order: ImageOrder): Promise<{ platform: string; bases: readonly BaseImage[] }> {
+  const { commit, version, sourceDateEpoch, work, file } = order;
+  const platform = PLATFORMS[process.arch];
+  if (platform === undefined)
+    throw new ReleaseError(`there is no image for the processors of this machine: ${process.arch}`);
+  const context = join(work, "context");
+  await unpackCommit(commit, context, work);
+  const metadata = join(work, "metadata.json");
+  const created = new Date(sourceDateEpoch * 1000).toISOString();
+  const labels = { revision: commit, created: created.replace(".000Z", "Z") };
+  const output = `type=oci,dest=${file},name=event-anchoring:${version},rewrite-timestamp=true`;
+  const args = [
+    ...["--no-cache", "--platform", platform, "--file", join(context, "deploy/Dockerfile"), "--output", output],
+    ...["--provenance=false", "--sbom=false", "--metadata-file", metadata],
+    ...["--build-arg", `SOURCE_DATE_EPOCH=${sourceDateEpoch}`],
+    ...Object.entries(labels).flatMap(([name, text]) => ["--label", `org.opencontainers.image.${name}=${text}`]),
+  ];
+  await run("docker", ["buildx", "build", ...args, context], { env: { SOURCE_DATE_EPOCH: String(sourceDateEpoch) } });
+  const { "buildx.build.provenance": provenance } = JSON.parse(await readFile(metadata, "utf8")) as BuildMetadata;
+  return { platform, bases: provenance?.materials ?? [] };
+}
+
+/** Its files have the time of the commit and modes without this account's umask. */
+async function unpackCommit(commit: string, folder: string, work: string): Promise<void> {
+  const archive = join(work, "context.tar");
+  await run("git", ["-C", CHECKOUT, "-c", "tar.umask=0022", "archive", "--output", archive, commit]);
+  await mkdir(folder);
+  await run("tar", ["--extract", "--file", archive, "--directory", folder, "--preserve-permissions"]);
+}

@@ -1,0 +1,47 @@
+import type { BaseImage } from "./build-image.ts";
+
+/** What is said of how an image was made. */
+export interface ProvenanceOrder {
+  readonly version: string;
+  readonly commit: string;
+  readonly platform: string;
+  readonly sourceDateEpoch: number;
+  /** Those that the build has looked up; one that has no digest is named in the Dockerfile alone. */
+  readonly bases: readonly BaseImage[];
+  /** Of the image: `sha256:` and 64 hex digits. */
+  readonly digest: string;
+}
+
+/** BuildKit's builds of a Dockerfile, whose parameters are as this page defines them. */
+const BUILD_TYPE = "https://github.com/moby/buildkit/blob/master/docs/attestations/slsa-definitions.md";
+/** Whoever ran the command: nobody vouches for the machine. SLSA calls this build level 1. */
+const BUILDER = "urn:event-anchoring:npm-run-release";
+
+/**
+ * An in-toto statement with a provenance of SLSA, https://slsa.dev/spec/v1.1/provenance: no times, for those of a build
+ * are others each time. It says what the machine was told, and is worth what the signature over the sums is worth.
+ */
+export function provenanceOf(order: ProvenanceOrder): string {
+  const { version, commit, platform, sourceDateEpoch, bases, digest } = order;
+  const source = { uri: "git+checkout", digest: { gitCommit: commit } };
+  const statement = {
+    _type: "https://in-toto.io/Statement/v1",
+    subject: [{ name: `event-anchoring:${version}`, digest: { sha256: digest.replace("sha256:", "") } }],
+    predicateType: "https://slsa.dev/provenance/v1",
+    predicate: {
+      buildDefinition: {
+        buildType: BUILD_TYPE,
+        externalParameters: {
+          configSource: { ...source, path: "deploy/Dockerfile" },
+          request: {
+            frontend: "dockerfile.v0",
+            args: { platform, "build-arg:SOURCE_DATE_EPOCH": String(sourceDateEpoch) },
+          },
+        },
+        resolvedDependencies: [source, ...bases],
+      },
+      runDetails: { builder: { id: BUILDER } },
+    },
+  };
+  return `${JSON.stringify(statement, null, 2)}\n`;
+}
