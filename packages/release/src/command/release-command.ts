@@ -6,6 +6,8 @@ import { CHECKOUT, checkoutVersion, sourceDateEpoch, uncommittedFiles } from "..
 import { namesShown } from "../files.ts";
 import { makeRelease } from "../make-release.ts";
 import { MAKERS } from "../makers/makers.ts";
+import type { Output } from "./possible-makers.ts";
+import { possibleMakers } from "./possible-makers.ts";
 
 const HELP = `Usage: npm run release -- --dry [options]
 
@@ -23,11 +25,6 @@ Without --only, every tool that a maker needs must be on this machine, but for t
 with buildx, it is left out, and a line says so. SOURCE_DATE_EPOCH is the time of the files in
 the artefacts; the default is the time of the last commit.
 `;
-
-/** Where the words of the command go. */
-export interface Output {
-  write(text: string): unknown;
-}
 
 interface ReleaseOptions {
   readonly only: readonly string[];
@@ -47,11 +44,11 @@ export async function releaseCommand(args: readonly string[], stdout: Output, st
       stdout.write(options);
       return 0;
     }
-    const makers = chosen(options.only);
+    const makers = possibleMakers(chosen(options.only), options.only, stderr);
     const uncommitted = await uncommittedFiles();
     if (uncommitted.length > 0) stderr.write(`not of a commit: ${uncommitted.length} files are changed or new\n`);
     const files = await makeRelease({
-      makers: possible(makers, options.only, stderr),
+      makers,
       version: checkoutVersion(),
       sourceDateEpoch: await sourceDateEpoch(),
       folder: options.folder,
@@ -114,15 +111,4 @@ function chosen(only: readonly string[]): readonly Maker[] {
   const unknown = only.filter((name) => !MAKERS.some((maker) => maker.name === name));
   if (unknown.length > 0) throw new UsageError(`--only: there is no ${unknown.join(", ")}; see --help`);
   return only.length === 0 ? MAKERS : MAKERS.filter(({ name }) => only.includes(name));
-}
-
-/** Without those that may be left out where the machine lacks something; one that is asked for by its name may not. */
-function possible(makers: readonly Maker[], only: readonly string[], stderr: Output): readonly Maker[] {
-  return makers.filter((maker) => {
-    const lacking = maker.lacks?.() ?? null;
-    if (lacking === null) return true;
-    if (only.includes(maker.name)) throw new ReleaseError(`${maker.name} cannot be made: ${lacking}`);
-    stderr.write(`${maker.name} is left out: ${lacking}\n`);
-    return false;
-  });
 }

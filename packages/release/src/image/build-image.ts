@@ -17,16 +17,12 @@ export interface ImageOrder {
   readonly file: string;
 }
 
-/** An image that this one begins with, by the digest that was found for its name. */
-export interface BaseImage {
-  /** As in a package URL: https://github.com/package-url/purl-spec */
-  readonly uri: string;
-  readonly digest: Readonly<Record<string, string>>;
-}
-
-/** What buildx says about a build: https://docs.docker.com/reference/cli/docker/buildx/build/#metadata-file */
-interface BuildMetadata {
-  readonly "buildx.build.provenance"?: { readonly materials?: readonly BaseImage[] };
+/** What there is to say of a build. */
+export interface BuiltImage {
+  /** `linux/amd64`, say. */
+  readonly platform: string;
+  /** The image that it begins with, as the Dockerfile names it: `name:tag`, with `@sha256:…` where that is written. */
+  readonly base: string;
 }
 
 /** The platform of the programs of this machine, in the words of images. */
@@ -34,7 +30,7 @@ const PLATFORMS: Readonly<Record<string, string>> = { x64: "linux/amd64", arm64:
 
 /** @returns why the image cannot be built on this machine; null: it can be tried */
 export function whatBuildingLacks(): string | null {
-  const answers = (...args: string[]): boolean => spawnSync("docker", args).status === 0;
+  const answers = (...args: string[]): boolean => spawnSync("docker", args, { env: process.env }).status === 0;
   if (!answers("--version")) return "no Docker on this machine";
   if (!answers("buildx", "version")) return "no buildx on this machine, the plugin of Docker";
   return answers("buildx", "inspect") ? null : "no Docker engine answers";
@@ -44,26 +40,27 @@ export function whatBuildingLacks(): string | null {
  * Builds the image of a commit, for the platform of this machine, without anything that an earlier build has left.
  * Attestations of buildx are left out: they have the time of the build in them, and its bytes would be others each time.
  */
-export async function buildImage(order: ImageOrder): Promise<{ platform: string; bases: readonly BaseImage[] }> {
+export async function buildImage(order: ImageOrder): Promise<BuiltImage> {
   const { commit, version, sourceDateEpoch, work, file } = order;
   const platform = PLATFORMS[process.arch];
   if (platform === undefined)
     throw new ReleaseError(`there is no image for the processors of this machine: ${process.arch}`);
   const context = join(work, "context");
   await unpackCommit(commit, context, work);
-  const metadata = join(work, "metadata.json");
+  const dockerfile = join(context, "deploy/Dockerfile");
   const created = new Date(sourceDateEpoch * 1000).toISOString();
   const labels = { revision: commit, created: created.replace(".000Z", "Z") };
   const output = `type=oci,dest=${file},name=event-anchoring:${version},rewrite-timestamp=true`;
   const args = [
-    ...["--no-cache", "--platform", platform, "--file", join(context, "deploy/Dockerfile"), "--output", output],
-    ...["--provenance=false", "--sbom=false", "--metadata-file", metadata],
+    ...["--no-cache", "--platform", platform, "--file", dockerfile, "--output", output],
+    ...["--provenance=false", "--sbom=false"],
     ...["--build-arg", `SOURCE_DATE_EPOCH=${sourceDateEpoch}`],
     ...Object.entries(labels).flatMap(([name, text]) => ["--label", `org.opencontainers.image.${name}=${text}`]),
   ];
   await run("docker", ["buildx", "build", ...args, context], { env: { SOURCE_DATE_EPOCH: String(sourceDateEpoch) } });
-  const { "buildx.build.provenance": provenance } = JSON.parse(await readFile(metadata, "utf8")) as BuildMetadata;
-  return { platform, bases: provenance?.materials ?? [] };
+  const [, base] = /^ARG NODE_IMAGE=(\S+)$/mu.exec(await readFile(dockerfile, "utf8")) ?? [];
+  if (base === undefined) throw new ReleaseError("deploy/Dockerfile names no image to begin with");
+  return { platform, base };
 }
 
 /** Its files have the time of the commit and modes without this account's umask. */

@@ -1,13 +1,11 @@
-import type { BaseImage } from "./build-image.ts";
-
 /** What is said of how an image was made. */
 export interface ProvenanceOrder {
   readonly version: string;
   readonly commit: string;
   readonly platform: string;
   readonly sourceDateEpoch: number;
-  /** Those that the build has looked up; one that has no digest is named in the Dockerfile alone. */
-  readonly bases: readonly BaseImage[];
+  /** The image that it begins with, as the Dockerfile names it: `name:tag`, with `@sha256:…` where that is written. */
+  readonly base: string;
   /** Of the image: `sha256:` and 64 hex digits. */
   readonly digest: string;
 }
@@ -22,7 +20,7 @@ const BUILDER = "urn:event-anchoring:npm-run-release";
  * are others each time. It says what the machine was told, and is worth what the signature over the sums is worth.
  */
 export function provenanceOf(order: ProvenanceOrder): string {
-  const { version, commit, platform, sourceDateEpoch, bases, digest } = order;
+  const { version, commit, platform, sourceDateEpoch, base, digest } = order;
   const source = { uri: "git+checkout", digest: { gitCommit: commit } };
   const statement = {
     _type: "https://in-toto.io/Statement/v1",
@@ -38,10 +36,17 @@ export function provenanceOf(order: ProvenanceOrder): string {
             args: { platform, "build-arg:SOURCE_DATE_EPOCH": String(sourceDateEpoch) },
           },
         },
-        resolvedDependencies: [source, ...bases],
+        resolvedDependencies: [source, dependencyOf(base)],
       },
       runDetails: { builder: { id: BUILDER } },
     },
   };
   return `${JSON.stringify(statement, null, 2)}\n`;
+}
+
+/** A tag alone is no digest, and none is made up for it: then the statement does not say which bytes it stood for. */
+function dependencyOf(base: string): object {
+  const [, name = base, tag = "", sha256] = /^([^:@]+)(?::([^@]+))?(?:@sha256:([0-9a-f]{64}))?$/u.exec(base) ?? [];
+  const uri = `pkg:docker/${name}${tag === "" ? "" : `@${encodeURIComponent(tag)}`}`;
+  return sha256 === undefined ? { uri } : { uri, digest: { sha256 } };
 }

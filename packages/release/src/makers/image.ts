@@ -21,13 +21,13 @@ export const image: Maker = {
     try {
       const commit = (await run("git", ["-C", CHECKOUT, "rev-parse", "HEAD"])).trim();
       const built = join(work, "image.tar");
-      const { platform, bases } = await buildImage({ commit, version, sourceDateEpoch, work, file: built });
+      const { platform, base } = await buildImage({ commit, version, sourceDateEpoch, work, file: built });
       const name = `event-anchoring-${version}-image-${platform.replace("/", "-")}`;
       const file = `${name}.tar`;
       const layout = await ImageLayout.unpack(built, join(work, "layout"));
       await layout.pack(join(folder, file), sourceDateEpoch);
       hasParts(file, await partsOfImage(layout));
-      const statement = provenanceOf({ version, commit, platform, sourceDateEpoch, bases, digest: layout.digest });
+      const statement = provenanceOf({ version, commit, platform, sourceDateEpoch, base, digest: layout.digest });
       await writeFile(join(folder, `${name}.intoto.json`), statement);
       return [file, `${name}.intoto.json`];
     } finally {
