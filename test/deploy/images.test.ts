@@ -31,27 +31,26 @@ test("the image is built with the proof page, and with the glossary that goes in
 
 const HADOLINT = process.env["HADOLINT"] ?? "hadolint";
 const isHadolintThere = spawnSync(HADOLINT, ["--version"]).status === 0;
-const testLint = isHadolintThere ? test : test.skip;
+const describeLint = isHadolintThere ? describe : describe.skip;
 
-testLint(
-  `hadolint finds nothing in the Dockerfile${isHadolintThere ? "" : " (skipped: no hadolint here)"}`,
-  () => {
-    const lint = (file: string): readonly unknown[] => {
-      const args = ["--no-color", "--failure-threshold", "style", file];
-      const { status, stdout, stderr } = spawnSync(HADOLINT, args, { encoding: "utf8" });
-      return [status, stdout + stderr];
-    };
+describeLint(`hadolint${isHadolintThere ? "" : " (skipped: no hadolint here)"}`, () => {
+  const lint = (file: string): readonly unknown[] => {
+    const args = ["--no-color", "--failure-threshold", "style", file];
+    const { status, stdout, stderr } = spawnSync(HADOLINT, args, { encoding: "utf8" });
+    return [status, stdout + stderr];
+  };
+
+  test("finds nothing in the Dockerfile", () => {
     expect(lint(join(CHECKOUT, "deploy/Dockerfile"))).toEqual([0, ""]);
     const folder = mkdtempSync(join(tmpdir(), "anchoring-lint-"));
     const worse = join(folder, "Dockerfile");
     writeFileSync(worse, `${readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8")}RUN cd /tmp\n`);
     expect(lint(worse)).toEqual([1, expect.stringContaining("DL3003")]);
     rmSync(folder, { recursive: true });
-  },
-  60_000,
-);
+  }, 60_000);
+});
 
-test("the image is built for any platform: only the last stage is of it, and runs one command, without the network", () => {
+test("the image is built for any platform: its last stage alone is of it, and runs one command", () => {
   const text = readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8");
   const [, ...stages] = text.split(/^(?=FROM )/mu);
   const last = stages.pop() ?? "";

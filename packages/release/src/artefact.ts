@@ -16,7 +16,7 @@ export interface Target {
 export interface Maker {
   /** In lower case with hyphens, for `--only`. */
   readonly name: string;
-  /** @returns why this machine cannot make it, and it may be left out; null: it can. Without this: it may not be left out */
+  /** @returns why this machine cannot make it, so that it is left out; null: it can. Without this it never is. */
   lacks?(): string | null;
   /**
    * The same sources make the same bytes, wherever and whenever.

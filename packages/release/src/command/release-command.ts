@@ -21,8 +21,8 @@ Makes everything that is released into release/, with its SHA-256 sums. Nothing 
   --sign KEY    signs the sums with this OpenSSH key, into SHA256SUMS.sig
   --help, --version
 
-Without --only, every tool that a maker needs must be on this machine, but for the image: where there is no Docker engine
-with buildx, it is left out, and a line says so. SOURCE_DATE_EPOCH is the time of the files in
+Without --only, every tool that a maker needs must be on this machine, but for the image: where there is no Docker
+engine with buildx, it is left out, and a line says so. SOURCE_DATE_EPOCH is the time of the files in
 the artefacts; the default is the time of the last commit.
 `;
 

@@ -21,7 +21,7 @@ export interface ImageOrder {
 export interface BuiltImage {
   /** `linux/amd64`, say. */
   readonly platform: string;
-  /** The image that it begins with, as the Dockerfile names it: `name:tag`, with `@sha256:…` where that is written. */
+  /** The image that it begins with, by its name there: `name:tag`, with `@sha256:…` where that is written. */
   readonly base: string;
 }
 
@@ -38,7 +38,7 @@ export function whatBuildingLacks(): string | null {
 
 /**
  * Builds the image of a commit, for the platform of this machine, without anything that an earlier build has left.
- * Attestations of buildx are left out: they have the time of the build in them, and its bytes would be others each time.
+ * Attestations of buildx are left out: they have the time of the build in them, so no two builds have the same bytes.
  */
 export async function buildImage(order: ImageOrder): Promise<BuiltImage> {
   const { commit, version, sourceDateEpoch, work, file } = order;
@@ -51,12 +51,13 @@ export async function buildImage(order: ImageOrder): Promise<BuiltImage> {
   const created = new Date(sourceDateEpoch * 1000).toISOString();
   const labels = { revision: commit, created: created.replace(".000Z", "Z") };
   const output = `type=oci,dest=${file},name=event-anchoring:${version},rewrite-timestamp=true`;
-  const args = [
-    ...["--no-cache", "--platform", platform, "--file", dockerfile, "--output", output],
-    ...["--provenance=false", "--sbom=false"],
-    ...["--build-arg", `SOURCE_DATE_EPOCH=${sourceDateEpoch}`],
-    ...Object.entries(labels).flatMap(([name, text]) => ["--label", `org.opencontainers.image.${name}=${text}`]),
-  ];
+  const labelled = Object.entries(labels).flatMap(([name, text]) => [
+    "--label",
+    `org.opencontainers.image.${name}=${text}`,
+  ]);
+  const epoch = ["--build-arg", `SOURCE_DATE_EPOCH=${sourceDateEpoch}`];
+  const plain = ["--no-cache", "--provenance=false", "--sbom=false"];
+  const args = ["--platform", platform, "--file", dockerfile, "--output", output].concat(plain, epoch, labelled);
   await run("docker", ["buildx", "build", ...args, context], { env: { SOURCE_DATE_EPOCH: String(sourceDateEpoch) } });
   const [, base] = /^ARG NODE_IMAGE=(\S+)$/mu.exec(await readFile(dockerfile, "utf8")) ?? [];
   if (base === undefined) throw new ReleaseError("deploy/Dockerfile names no image to begin with");

@@ -49,7 +49,7 @@ export class ImageLayout {
   }
 
   /**
-   * Writes the layout as a tar again: the index without the time of the build, and files in an order and with times that
+   * Writes the layout as a tar again: the index without the time of the build, and files in one order, with times that
    * are always the same.
    */
   async pack(file: string, sourceDateEpoch: number): Promise<void> {

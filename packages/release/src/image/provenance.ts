@@ -6,7 +6,7 @@ export interface ProvenanceOrder {
   readonly sourceDateEpoch: number;
   /** The image that it begins with, as the Dockerfile names it: `name:tag`, with `@sha256:…` where that is written. */
   readonly base: string;
-  /** Of the image: `sha256:` and 64 hex digits. */
+  /** The image's: `sha256:` and 64 hex digits. */
   readonly digest: string;
 }
 

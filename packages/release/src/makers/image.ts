@@ -10,7 +10,7 @@ import { partsOfImage } from "../image/parts-of-image.ts";
 import { provenanceOf } from "../image/provenance.ts";
 
 /**
- * The image, for the platform of this machine, as an OCI layout in one tar (https://specs.opencontainers.org/image-spec/),
+ * The image, for the platform of this machine, as an OCI layout in one tar (https://opencontainers.org),
  * and the statement how it was made. It is built from the last commit, whatever else is in the checkout.
  */
 export const image: Maker = {
