@@ -5,7 +5,7 @@ import { image } from "../src/makers/image.ts";
 import { debianParts } from "../src/image/parts-of-image.ts";
 import { provenanceOf } from "../src/image/provenance.ts";
 
-// What is said of the image. It is built in test/deploy/compose-image.test.ts, where there is Docker.
+// What a release tells about the image. `npm run release -- --dry --only image` builds it, where there is Docker.
 
 const STATUS = `Package: libc6
 Status: install ok installed
