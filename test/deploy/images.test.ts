@@ -67,6 +67,20 @@ test("the image is built for any platform: its last stage alone is of it, and ru
   ).toEqual(["mkdir", "mkdir", "rm"]);
 });
 
+test("the image has the libraries that lie in one package alone, because another version lies above", () => {
+  const { packages } = JSON.parse(readFileSync(join(CHECKOUT, "package-lock.json"), "utf8")) as {
+    packages: Readonly<Record<string, { readonly dev?: boolean; readonly optional?: boolean }>>;
+  };
+  const nested = Object.entries(packages).filter(
+    ([folder, { dev, optional }]) =>
+      /^packages\/[^/]+\/node_modules\//u.test(folder) && dev !== true && optional !== true,
+  );
+  expect(nested.map(([folder]) => folder)).not.toEqual([]);
+  const text = readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8");
+  const [, last = ""] = /\nCOPY --from=dependencies \/build\/node_modules node_modules\n([^]*)$/u.exec(text) ?? [];
+  expect(last).toContain("COPY --from=dependencies /build/packages packages\n");
+});
+
 test("the image says whose and which it is", () => {
   const text = readFileSync(join(CHECKOUT, "deploy/Dockerfile"), "utf8");
   const { version, license } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as {
