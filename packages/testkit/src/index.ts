@@ -72,6 +72,7 @@ export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";
 export { HttpResponseReader } from "./clients/http-response-reader.ts";
 export type { HttpAnswer } from "./clients/http-response-reader.ts";
+export { KeptSocket } from "./clients/kept-socket.ts";
 export {
   CLIENT,
   clusterGroups,

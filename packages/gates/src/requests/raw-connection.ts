@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { HttpResponseReader } from "@event-anchoring/testkit";
+import { HttpResponseReader, KeptSocket } from "@event-anchoring/testkit";
 
 /** Where requests go: a node, or the gateway before all of them. */
 export interface Door {
@@ -17,11 +17,6 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-interface Pending {
-  readonly onPart: (part: Buffer) => void;
-  readonly onEnd: (reason: Error) => void;
-}
-
 const STREAM = /\r\ncontent-type: *text\/event-stream/i;
 const SOME_STATUS = /HTTP\/1\.1 (\d\d\d) /;
 /** Above the longest that a request may wait, which is 30 s. */
@@ -33,8 +28,7 @@ const UNFRAMED_TIMEOUT_MS = 250;
 export class RawConnection {
   readonly #door: Door;
   readonly #timeoutMs: number;
-  #socket: Socket | null = null;
-  #pending: Pending | null = null;
+  readonly #socket = new KeptSocket(() => this.#connect());
 
   constructor(door: Door, timeoutMs = TIMEOUT_MS) {
     this.#door = door;
@@ -46,7 +40,7 @@ export class RawConnection {
    * @throws when there is no answer
    */
   async ask(bytes: Buffer): Promise<RawAnswer> {
-    const isKept = this.#socket !== null;
+    const isKept = this.#socket.isOpen;
     try {
       return await this.#exchange(bytes);
     } catch (error) {
@@ -58,23 +52,20 @@ export class RawConnection {
   /** Sends bytes that may be no request, on a connection of their own. @returns what was said until it ended */
   throwAway(bytes: Buffer): Promise<string> {
     this.close();
-    const socket = this.#open(UNFRAMED_TIMEOUT_MS);
     return new Promise((resolve) => {
       const parts: Buffer[] = [];
-      this.#pending = {
+      this.#socket.send(bytes, UNFRAMED_TIMEOUT_MS, {
         onPart: (part) => void parts.push(part),
         onEnd: () => resolve(Buffer.concat(parts).toString("latin1")),
-      };
-      socket.write(bytes);
+      });
     });
   }
 
   close(): void {
-    this.#lose(this.#socket, new Error("closed by the client"));
+    this.#socket.close();
   }
 
   #exchange(bytes: Buffer): Promise<RawAnswer> {
-    const socket = this.#socket ?? this.#open(this.#timeoutMs);
     const reader = new HttpResponseReader();
     let isBegun = false;
     return new Promise((resolve, reject) => {
@@ -82,50 +73,23 @@ export class RawConnection {
         const text = isBegun ? "" : part.toString("latin1");
         isBegun = true;
         if (STREAM.test(text)) {
-          this.#pending = null;
-          this.close();
+          this.#socket.answered(true);
           resolve({ status: Number(SOME_STATUS.exec(text)?.[1]), text });
           return;
         }
         const answer = reader.push(part);
         if (answer === null) return;
-        this.#pending = null;
-        if (reader.isLast) this.close();
+        this.#socket.answered(reader.isLast);
         resolve({ status: answer.status, text: answer.body.toString("utf8") });
       };
-      this.#pending = { onPart, onEnd: reject };
-      socket.write(bytes);
+      this.#socket.send(bytes, this.#timeoutMs, { onPart, onEnd: reject });
     });
   }
 
-  #open(timeoutMs: number): Socket {
+  #connect(): Socket {
     const { port, ca } = this.#door;
     const at = { host: "127.0.0.1", port };
     const socket = ca === null ? connect(at) : connectTls({ ...at, ca, servername: "localhost" });
-    socket.setNoDelay(true);
-    socket.setTimeout(timeoutMs, () => this.#lose(socket, new Error(`no answer in ${timeoutMs} ms`)));
-    socket.on("data", (part: Buffer) => this.#receive(socket, part));
-    socket.on("error", (error: Error) => this.#lose(socket, error));
-    socket.on("close", () => this.#lose(socket, new Error("the connection was closed")));
-    this.#socket = socket;
-    return socket;
-  }
-
-  #receive(socket: Socket, part: Buffer): void {
-    if (socket !== this.#socket) return;
-    try {
-      this.#pending?.onPart(part);
-    } catch (error) {
-      this.#lose(socket, error instanceof Error ? error : new Error(String(error)));
-    }
-  }
-
-  #lose(socket: Socket | null, reason: Error): void {
-    if (socket === null || socket !== this.#socket) return;
-    this.#socket = null;
-    socket.destroy();
-    const pending = this.#pending;
-    this.#pending = null;
-    pending?.onEnd(reason);
+    return socket.setNoDelay(true);
   }
 }
