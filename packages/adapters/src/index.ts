@@ -7,6 +7,8 @@ export type { FastifyHooks, FastifyPlugin, FastifyRequest } from "./fastify.ts";
 export type { HttpResponse, RequestOptions } from "./http.ts";
 export { recordCalls, recordTool } from "./mcp.ts";
 export type { CalledTool, ToolOptions, ToolParameters } from "./mcp.ts";
+export { RecordingTracingProcessor } from "./openai-agents.ts";
+export type { AgentsOptions, AgentsSpan, AgentsTrace } from "./openai-agents.ts";
 export { RecordingLogRecordProcessor } from "./opentelemetry-logs.ts";
 export type { EmittedLog, LogRecordOptions } from "./opentelemetry-logs.ts";
 export { RecordingSpanProcessor } from "./opentelemetry-spans.ts";

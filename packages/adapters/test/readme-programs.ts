@@ -33,6 +33,7 @@ const caller = new McpClient({ name: "agent", version: "1.0.0" });
 await Promise.all([server.connect(there), caller.connect(here)]);
 await caller.callTool({ name: "refund", arguments: { order: "4711" } });
 await caller.close();`,
+  "OpenAI's Agents SDK": "",
 } as const;
 
 export type Framework = keyof typeof USES;
@@ -57,7 +58,9 @@ export async function runReadme(framework: Framework, endpoint: string, apiKey: 
     symlinkSync(join(PACKAGE, "..", "..", "node_modules"), join(folder, "node_modules"));
     const lines = readmeLines(framework).replace(/8080/u, "0");
     writeFileSync(join(folder, "program.mjs"), `${beginning}${lines}${USES[framework]}\nawait recorder.close();\n`);
-    const env = { ...process.env, ANCHORING_ENDPOINT: endpoint, ANCHORING_API_KEY: apiKey };
+    // As a user has it: where it is "test", the Agents SDK traces nothing.
+    const own = { ...process.env, NODE_ENV: "production" };
+    const env = { ...own, ANCHORING_ENDPOINT: endpoint, ANCHORING_API_KEY: apiKey };
     await promisify(execFile)(process.execPath, ["program.mjs"], { cwd: folder, env, timeout: 60_000 });
     const kept = join(folder, "audit", "kept");
     const names = readdirSync(kept, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".json"));

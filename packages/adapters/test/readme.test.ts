@@ -39,6 +39,11 @@ const EVENTS: Readonly<Record<Framework, object>> = {
       result: { content: [{ type: "text", text: "refunded 4711" }] },
     },
   },
+  "OpenAI's Agents SDK": {
+    what: "tool.call",
+    who: "billing-agent",
+    content: { tool: "refund", arguments: { order: "4711" }, result: "refunded 4711" },
+  },
 };
 
 test.each(FRAMEWORKS)("%s: an event and its receipt, which verifies", async (framework) => {
