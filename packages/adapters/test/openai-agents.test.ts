@@ -45,7 +45,7 @@ const refund = tool({
   },
 });
 
-// Of its own accord the SDK traces nothing where NODE_ENV is "test".
+// The SDK traces nothing where NODE_ENV is "test", unless it is told to.
 setTracingDisabled(false);
 
 async function recorded(agent: Agent, options: AgentsOptions = {}): Promise<Events> {
