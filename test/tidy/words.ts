@@ -6,7 +6,7 @@ const PROSE = ["simply", "just", "magic", "manager", "helper", "util", "blockcha
 const NAMES = new Set([...PROSE, "data", "info"]);
 
 /** Names that others gave: on the wire, or in an interface that is not ours. */
-const GIVEN_NAMES = new Set(["info", "handleDataRow"]);
+const GIVEN_NAMES = new Set(["info", "handleDataRow", "spanData", "versionInfo"]);
 const GIVEN_TERMS = /event_?data/gi;
 
 const PROSE_PATTERN = new RegExp(`(?<!node:)\\b(?:${PROSE.join("|")})s?\\b`, "i");

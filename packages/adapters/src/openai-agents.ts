@@ -9,7 +9,7 @@ export interface AgentsSpan {
   readonly parentId: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  readonly error: { readonly message: string; readonly data?: Readonly<Record<string, unknown>> } | null;
+  readonly error: { readonly message: string } | null;
   /** Its type says which other members there are. */
   readonly spanData: { readonly type: string };
 }
@@ -34,8 +34,8 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A tracing processor of OpenAI's Agents SDK: what an agent does becomes an event when it has ended. A call of a tool is
- * a `tool.call` with `tool`, `arguments`, `result` or `error`; there are `handoff` (`from_agent`, `to_agent`) and
+ * A tracing processor of OpenAI's Agents SDK: what an agent does becomes an event when it has ended. A tool's call is a
+ * `tool.call` with `tool`, `arguments`, `result` or `error`; there are `handoff` (`from_agent`, `to_agent`) and
  * `guardrail` (`guardrail`, `triggered`). Other spans that `select` takes are an `openai_agents.<type>`, with what the
  * SDK exports of the span (`data`). The agent whose span is around it is who acted. The SDK waits for no processor: the
  * first one has recorded an event before the agent goes on, and what `onError` throws is an unhandled rejection.
@@ -104,7 +104,7 @@ function contentOf({ traceId, spanId, parentId, startedAt, endedAt, error, spanD
   const hasTook = startedAt !== null && endedAt !== null;
   return {
     ...saidBy(spanData),
-    error: error === null ? undefined : { message: error.message, data: error.data },
+    error: error === null ? undefined : { message: error.message, data: (error as Members)["data"] },
     duration_ms: hasTook ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
     trace_id: traceId,
     span_id: spanId,

@@ -109,7 +109,7 @@ test("what cannot be recorded is told, and the agent goes on", async () => {
   expect([finalOutput, errors]).toEqual(["done", [events.refusal]]);
 });
 
-test("guardrails and generations are events before the program goes on, without what the SDK keeps private", async () => {
+test("guardrails and generations are events before the program goes on, without what is private", async () => {
   const events = new Events();
   const processor = new RecordingTracingProcessor(events, { select: () => true });
   setTraceProcessors([processor]);

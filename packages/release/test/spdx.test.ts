@@ -11,7 +11,7 @@ interface Spdx {
   readonly packages: readonly {
     readonly name: string;
     readonly SPDXID: string;
-    readonly [versions: `version${string}`]: string | undefined;
+    readonly versionInfo?: string;
     readonly externalRefs?: readonly { readonly referenceLocator: string }[];
     readonly checksums?: readonly { readonly checksumValue: string }[];
   }[];
@@ -25,8 +25,6 @@ interface Spdx {
 const out = mkdtempSync(join(tmpdir(), "anchoring-spdx-"));
 const packed = join(out, "packed");
 let list: Spdx;
-/** As SPDX calls a version, or a range of them. */
-const VERSIONS = "versionInfo";
 
 const PYTHON = join(CHECKOUT, "packages/sdk-python/.venv/bin/python");
 const hasPython = existsSync(PYTHON);
@@ -92,7 +90,7 @@ function relationsOf(spdx: Spdx, artefact: RegExp): readonly string[] {
     .filter(({ spdxElementId }) => spdxElementId === own?.SPDXID)
     .map(({ relationshipType, relatedSpdxElement }) => {
       const part = spdx.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement);
-      return `${relationshipType} ${part?.externalRefs?.[0]?.referenceLocator} ${part?.[VERSIONS]}`;
+      return `${relationshipType} ${part?.externalRefs?.[0]?.referenceLocator} ${part?.versionInfo}`;
     })
     .sort();
 }
