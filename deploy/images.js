@@ -4,20 +4,14 @@
 //   node deploy/images.js            says what is named, and by which digest; ends with 1 if one has none and no reason
 //   node deploy/images.js renew      asks the registries what the tags mean today, and writes the digests
 //
-// A tag can be moved, a digest cannot. Every file below that names an image is written alike; what was written is tried
-// (npm run test:compose) and committed. `renew` takes Docker with buildx, which asks for each image by its tag.
+// A tag can be moved, a digest cannot. Every file that names an image is found: docker-compose.yml, and all below
+// deploy/. What was written is tried (npm run test:compose) and committed. `renew` takes Docker with buildx, which asks
+// for each image by its tag.
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 
-const FILES = [
-  "docker-compose.yml",
-  "deploy/Dockerfile",
-  "deploy/kubernetes/base/statefulset.yaml",
-  "deploy/kubernetes/backup/drill.yaml",
-  "deploy/helm/event-anchoring/values.yaml",
-];
-// `image: name:tag`, `NODE_IMAGE=name:tag`; a digest behind it, or none. What is built here is nobody else's.
+// `image: <name>:<tag>`, `NODE_IMAGE=<name>:<tag>`; a digest behind it, or none. What is built here is nobody else's.
 const NAMED =
   /(?<before>image: |NODE_IMAGE=)(?<tag>(?!event-anchoring:)[a-z0-9./-]+:[\w.-]+)(?<digest>@sha256:[0-9a-f]{64})?/gu;
 const WITHOUT_DIGEST = "deploy/images-without-digest.txt";
@@ -25,10 +19,19 @@ const WITHOUT_DIGEST = "deploy/images-without-digest.txt";
 const [command = "check", folder = "."] = process.argv.slice(2);
 const read = (name) => readFileSync(join(resolve(folder), name), "utf8");
 
+/** Files that name an image of others. Links lead to files of their own, hidden folders are an operator's. */
+function files() {
+  const below = readdirSync(join(resolve(folder), "deploy"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(resolve(folder), join(entry.parentPath, entry.name)));
+  const own = ["docker-compose.yml", ...below.filter((name) => !/(^|\/)\./u.test(name))];
+  return own.filter((name) => read(name).search(NAMED) >= 0);
+}
+
 /** Every image by its tag: the digests that it is named with, "" for none. */
 function named() {
   const digests = new Map();
-  for (const file of FILES) {
+  for (const file of files()) {
     for (const { groups } of read(file).matchAll(NAMED)) {
       digests.set(groups.tag, (digests.get(groups.tag) ?? new Set()).add(groups.digest ?? ""));
     }
@@ -74,7 +77,7 @@ function digestOf(tag) {
 function renew() {
   // All are asked before anything is written.
   const digests = new Map([...named().keys()].map((tag) => [tag, digestOf(tag)]));
-  for (const file of FILES) {
+  for (const file of files()) {
     const text = read(file).replace(NAMED, (_whole, before, tag) => `${before}${tag}@${digests.get(tag)}`);
     writeFileSync(join(resolve(folder), file), text);
   }

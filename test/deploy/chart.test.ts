@@ -80,7 +80,7 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
 }
 
-/** By kind and name, for comparing: what stands in lists whose order says nothing is sorted. */
+/** By kind and name. Lists whose order has no meaning are sorted. */
 function objectsOf(text: string): Readonly<Record<string, Manifest>> {
   const all = (documentsOf(text) ?? []) as readonly Manifest[];
   return Object.fromEntries(all.map((each) => [`${each.kind} ${each.metadata.name}`, sorted(each) as Manifest]));
@@ -112,9 +112,9 @@ describeBoth(`the chart against the manifests${NO_HELM}${isKubectlThere ? "" : "
     const { status, stdout, stderr } = templated(...args);
     expect([status, status === 0 ? "" : stderr]).toEqual([0, ""]);
     const { "Namespace anchoring": namespace, ...manifests } = objectsOf(kustomized(components) ?? "");
-    // Who installs a chart says which namespace, and makes it.
+    // The operator makes the namespace of a chart, and names it.
     expect(namespace).toBeDefined();
-    // Whoever removes a release keeps its backups; kustomize removes nothing.
+    // `helm uninstall` leaves the backups; kustomize removes nothing.
     const kept = stdout.replace("  annotations: { helm.sh/resource-policy: keep }\n", "");
     expect(kept === stdout).toBe(components.length === 0);
     const charts = objectsOf(kept);

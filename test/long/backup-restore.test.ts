@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { mustAnchorctl, runAnchorctl } from "@event-anchoring/gates/anchorctl";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import { BackupFile } from "@event-anchoring/store";
@@ -22,10 +23,8 @@ import {
   STEP_TIMEOUT_MS,
   logOf,
   loseNode,
-  mustRun,
   prepareNode,
   readiness,
-  run,
   settingsOf,
   signRoot,
   takeBackup,
@@ -114,13 +113,13 @@ describe("a cluster whose nodes are lost one by one", () => {
       const before = load.acknowledged;
       first = await takeBackup(setup, "n1", "first.backup");
       expect(missingIn(await anchorsIn(first), before)).toEqual([]);
-      const verified = await mustRun(["backup", "verify", first, "--cluster", setup.cluster.root]);
+      const verified = await mustAnchorctl(["backup", "verify", first, "--cluster", setup.cluster.root]);
       expect(verified).toMatchObject({ valid: true, pinned: true, node_id: "n1", epoch: 0, trust_root_version: 1 });
       expect(verified).toMatchObject({ state_signed: true });
       expect((verified["state_signers"] as readonly string[]).length).toBeGreaterThanOrEqual(2);
       expect(logOf(setup, "n1").match(/"state_held"/gu)).toHaveLength(1);
       // Sound in itself, of whatever cluster.
-      expect(await run(["backup", "verify", first])).toMatchObject({ exitCode: 6, json: { pinned: false } });
+      expect(await runAnchorctl(["backup", "verify", first])).toMatchObject({ exitCode: 6, json: { pinned: false } });
       await load.more(10, STEP_TIMEOUT_MS);
     },
     STEP_TIMEOUT_MS,
@@ -151,16 +150,16 @@ describe("a cluster whose nodes are lost one by one", () => {
         [join(setup.cluster.root, "nowhere"), 2, "cannot_read"],
       ] as const;
       for (const [path, exitCode, failure] of kinds) {
-        const found = await run(["backup", "verify", path]);
+        const found = await runAnchorctl(["backup", "verify", path]);
         expect([path, found.exitCode, found.json["failure"]]).toEqual([path, exitCode, failure]);
       }
-      expect(await run(["backup", "verify", withAllScopes(first, KEY_LABEL)])).toMatchObject({
+      expect(await runAnchorctl(["backup", "verify", withAllScopes(first, KEY_LABEL)])).toMatchObject({
         exitCode: 1,
         json: { failure: "snapshot_refused", detail: expect.stringContaining("differs from the state head") },
       });
-      const again = await run(["backup", "create", "--database", settingsOf(setup, "n1"), "--out", first]);
+      const again = await runAnchorctl(["backup", "create", "--database", settingsOf(setup, "n1"), "--out", first]);
       expect(again).toMatchObject({ exitCode: 2, json: { failure: "cannot_write" } });
-      const used = await run(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n2")]);
+      const used = await runAnchorctl(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n2")]);
       expect(used).toMatchObject({ exitCode: 2, json: { failure: "identity_spent" } });
     },
     STEP_TIMEOUT_MS,
@@ -174,12 +173,20 @@ describe("a cluster whose nodes are lost one by one", () => {
       await prepareNode(setup, "n4");
       const forged = withAllScopes(first, KEY_LABEL);
       for (const flags of [[], ["--unsigned"]]) {
-        const refused = await run(["restore", "node", "--backup", forged, "--node", settingsOf(setup, "n4"), ...flags]);
+        const refused = await runAnchorctl([
+          "restore",
+          "node",
+          "--backup",
+          forged,
+          "--node",
+          settingsOf(setup, "n4"),
+          ...flags,
+        ]);
         expect(refused).toMatchObject({ exitCode: 1, json: { failure: "snapshot_refused" } });
       }
-      const restored = await mustRun(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
+      const restored = await mustAnchorctl(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
       expect(restored).toMatchObject({ scope: "node", node_id: "n4", state_signed: true });
-      const again = await run(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
+      const again = await runAnchorctl(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
       expect(again).toMatchObject({ exitCode: 2, json: { failure: "not_empty" } });
       setup.cluster.node("n4").startProcesses();
       const changes = ["--retire", "n3", "--add-active", setup.cluster.cardPath("n4")];
@@ -219,12 +226,12 @@ describe("a cluster whose nodes are lost one by one", () => {
       const alone = ["backup", "create", "--database", settingsOf(setup, "n1"), "--out"];
       // While n1 runs alone, and when it is dead.
       for (const name of ["alone.backup", "dead.backup"]) {
-        const refused = await run([...alone, join(setup.cluster.root, name)]);
+        const refused = await runAnchorctl([...alone, join(setup.cluster.root, name)]);
         expect(refused).toMatchObject({ exitCode: 4, json: { failure: "state_not_signed" } });
         if (!promiseFiles.has("n1")) promiseFiles.set("n1", await loseNode(setup, "n1"));
       }
       newest = await takeBackup(setup, "n1", "newest.backup", ["--unsigned"]);
-      const unsigned = await run(["backup", "verify", newest, "--cluster", setup.cluster.root]);
+      const unsigned = await runAnchorctl(["backup", "verify", newest, "--cluster", setup.cluster.root]);
       // The operator is shown every key that a restore would bring to life.
       const liveKeys = expect.arrayContaining([expect.objectContaining({ scopes: expect.any(Array) })]);
       expect(unsigned).toMatchObject({ exitCode: 5, json: { state_signed: false, live_api_keys: liveKeys } });
@@ -233,20 +240,20 @@ describe("a cluster whose nodes are lost one by one", () => {
       const cards = ["n5", "n6", "n7"].flatMap((nodeId) => ["--add-active", setup.cluster.cardPath(nodeId)]);
       const evidence = ["n1", "n2"].flatMap((nodeId) => ["--promise-file", promiseFiles.get(nodeId) ?? ""]);
       const plan = ["restore", "plan", "--backup", newest, "--cluster", setup.cluster.root, ...cards, "--out", next];
-      const tooFew = await mustRun([...plan, ...evidence.slice(0, 2)]);
+      const tooFew = await mustAnchorctl([...plan, ...evidence.slice(0, 2)]);
       expect(statusesOf(tooFew)).toEqual(["lost", "lost", "lost", "lost"]);
-      const planned = await mustRun([...plan, ...evidence]);
+      const planned = await mustAnchorctl([...plan, ...evidence]);
       expect(planned).toMatchObject({ version: 3, epoch: 1 });
       expect(statusesOf(planned)).toEqual(["closed", "closed", "closed", "closed"]);
       const restore = (nodeId: string, ...flags: readonly string[]): readonly string[] => {
         const rest = ["--backup", newest, "--trust-root", next, "--node", settingsOf(setup, nodeId)];
         return ["restore", "cluster", ...rest, ...flags];
       };
-      expect(await run(restore("n5"))).toMatchObject({ exitCode: 5, json: { failure: "unsigned" } });
-      const unsignedRoot = await run(restore("n5", "--unsigned"));
+      expect(await runAnchorctl(restore("n5"))).toMatchObject({ exitCode: 5, json: { failure: "unsigned" } });
+      const unsignedRoot = await runAnchorctl(restore("n5", "--unsigned"));
       expect(unsignedRoot).toMatchObject({ exitCode: 1, json: { failure: "root_quorum_missing" } });
       await signRoot(setup, next, planned["root_thk"]);
-      for (const nodeId of ["n5", "n6", "n7"]) await mustRun(restore(nodeId, "--unsigned"));
+      for (const nodeId of ["n5", "n6", "n7"]) await mustAnchorctl(restore(nodeId, "--unsigned"));
       for (const nodeId of ["n5", "n6", "n7"]) setup.cluster.node(nodeId).startProcesses();
       await untilReady(setup, ["n5", "n6", "n7"]);
       const written = await writeAt(setup, "n6", "after the restore");
@@ -328,7 +335,7 @@ describe("a cluster of which nothing is left but a backup that lags behind", () 
       const next = join(setup.cluster.root, "next");
       const cards = ["n4", "n5", "n6"].flatMap((nodeId) => ["--add-active", setup.cluster.cardPath(nodeId)]);
       const plan = ["restore", "plan", "--backup", lagging, "--cluster", setup.cluster.root, ...cards, "--out", next];
-      const planned = await mustRun(plan);
+      const planned = await mustAnchorctl(plan);
       expect(statusesOf(planned)).toEqual(["lost", "lost", "lost"]);
       await signRoot(setup, next, planned["root_thk"]);
       for (const [nodeId, backup] of [
@@ -337,7 +344,7 @@ describe("a cluster of which nothing is left but a backup that lags behind", () 
         ["n6", later],
       ] as const) {
         const settings = settingsOf(setup, nodeId);
-        await mustRun(["restore", "cluster", "--backup", backup, "--trust-root", next, "--node", settings]);
+        await mustAnchorctl(["restore", "cluster", "--backup", backup, "--trust-root", next, "--node", settings]);
       }
       setup.cluster.node("n4").startProcesses();
       await until(

@@ -2,36 +2,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { anchorctl } from "@event-anchoring/cli";
+import { mustAnchorctl } from "@event-anchoring/gates/anchorctl";
 import { SqlSession, nodeFiles, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 
 export const STEP_TIMEOUT_MS = 300_000;
 const DIGEST_BYTES = 32;
 const ALL_SCOPES = 15;
-
-export interface Run {
-  readonly exitCode: number;
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
-/** One command line; its JSON, whatever the exit code. */
-export async function run(args: readonly string[]): Promise<Run> {
-  let stdout = "";
-  const exitCode = await anchorctl([...args, "--json"], {
-    stdout: { isTTY: false, write: (text) => (stdout += text) },
-    stderr: { isTTY: false, write: () => {} },
-    workingDir: "/",
-    environment: {},
-  });
-  return { exitCode, json: JSON.parse(stdout) as Run["json"] };
-}
-
-export async function mustRun(args: readonly string[]): Promise<Run["json"]> {
-  const { exitCode, json } = await run(args);
-  if (exitCode !== 0) throw new Error(`anchorctl ${args.join(" ")}: ${exitCode} ${JSON.stringify(json)}`);
-  return json;
-}
 
 /** The settings file of a node's control plane. */
 export function settingsOf({ cluster }: TestCluster, nodeId: string): string {
@@ -46,7 +23,7 @@ export async function takeBackup(
   flags: readonly string[] = [],
 ): Promise<string> {
   const out = join(setup.cluster.root, name);
-  await mustRun(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out, ...flags]);
+  await mustAnchorctl(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out, ...flags]);
   return out;
 }
 
@@ -89,7 +66,7 @@ export async function loseNode(setup: TestCluster, nodeId: string): Promise<stri
 export async function signRoot({ cluster }: TestCluster, proposal: string, rootThk: unknown): Promise<void> {
   const key = join(cluster.root, "root-keys", "root-1.seed");
   const held = ["--cluster", cluster.root];
-  await mustRun(["root", "sign", proposal, "--key", key, "--expect", String(rootThk), ...held]);
+  await mustAnchorctl(["root", "sign", proposal, "--key", key, "--expect", String(rootThk), ...held]);
 }
 
 /** null: it does not answer. */

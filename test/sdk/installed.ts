@@ -82,20 +82,20 @@ const api = (): { url: string; urls: readonly string[]; key: string; rootThk: st
 const npmInstall = (folder: string, ...args: string[]): Promise<string> =>
   run(folder, "npm", ["install", "--offline", "--no-audit", "--no-fund", ...args]);
 
-beforeAll(async () => {
-  const makers = ["npm-sdk", "npm-anchorctl"];
-  if (python !== null) makers.push("python");
-  if (isRustBuilt) makers.push("crate");
-  const only = makers.flatMap((maker) => ["--only", maker]);
-  const release = join(CHECKOUT, "packages/release/bin/release.js");
-  const ownPython: Environment = python === null ? {} : { EVENT_ANCHORING_PYTHON: python };
-  await run(CHECKOUT, process.execPath, [release, "--dry", ...only, "--out", packed], ownPython);
-  setup = await sharedCluster();
-}, 300_000);
-
-afterAll(() => rmSync(place, { recursive: true }));
-
 describe("installed from a release alone", () => {
+  beforeAll(async () => {
+    const makers = ["npm-sdk", "npm-anchorctl"];
+    if (python !== null) makers.push("python");
+    if (isRustBuilt) makers.push("crate");
+    const only = makers.flatMap((maker) => ["--only", maker]);
+    const release = join(CHECKOUT, "packages/release/bin/release.js");
+    const ownPython: Environment = python === null ? {} : { EVENT_ANCHORING_PYTHON: python };
+    await run(CHECKOUT, process.execPath, [release, "--dry", ...only, "--out", packed], ownPython);
+    setup = await sharedCluster();
+  }, 300_000);
+
+  afterAll(() => rmSync(place, { recursive: true }));
+
   test("the npm package of the SDK anchors a file, and checks the receipt", async () => {
     const project = emptyFolder("npm-sdk");
     await npmInstall(project, made(/^event-anchoring-sdk-.*\.tgz$/u));

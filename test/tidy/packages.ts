@@ -103,6 +103,8 @@ export const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   "sdk-typescript": ["./recorder"],
   // What few suites ask for: the one looks for HAProxy, the libraries of the other are slow to load.
   testkit: ["./gateway", "./openapi"],
+  // Suites run command lines without loading every gate and the simulator.
+  gates: ["./anchorctl"],
 };
 
 /** Packages that only tests import, and each other as the table says. */

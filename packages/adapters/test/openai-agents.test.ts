@@ -96,7 +96,7 @@ test("other spans are chosen; what the program says goes before nothing that the
   expect(seen).toMatchObject([{ what: "openai_agents.agent", who: "billing", content: { data: { name: "billing" } } }]);
 });
 
-test("what cannot be recorded is told, and the agent goes on", async () => {
+test("onError gets what cannot be recorded, and the agent goes on", async () => {
   const events = new Events();
   events.refusal = new Error("the spool is full");
   const errors: unknown[] = [];

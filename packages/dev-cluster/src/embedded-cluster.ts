@@ -157,14 +157,15 @@ export class EmbeddedCluster {
     const { reporter } = options;
     const earlier = readClusterFile(join(folder.root, "cluster.json"));
     const cluster = await provision(folder, options);
-    const claims = new PortClaims();
-    const ports = await portsByNode(claims, cluster, earlier, options.firstPort);
     const witnesses = await openNodeWitnesses(cluster, options.witnessLogs ?? null);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
     const socketNumbers = new SocketNumbers();
     const otherBuild = new AbortController();
     const apiKey = earlier?.api_key ?? null;
     const { signal } = otherBuild;
+    // After all that may fail: a stop gives them free, and there is one only from here on.
+    const claims = new PortClaims();
+    const ports = await portsByNode(claims, cluster, earlier, options.firstPort);
     return new EmbeddedCluster(folder, lock, cluster, apiKey, { ports, claims }, signal, (node, present, publish) => {
       return new EmbeddedNode({
         folder,

@@ -133,7 +133,7 @@ describe("a backup with a bit that was altered", () => {
     TIMEOUT_MS,
   );
 
-  test("is found when whoever judges it does not look, or has an error", async () => {
+  test("is found when the judge does not look, or has an error", async () => {
     expect(await flipBackup(path, FLIPS, new Seeded(3), async () => 0)).toHaveLength(FLIPS);
     expect(await flipBackup(path, FLIPS, new Seeded(3), async () => 70)).toHaveLength(FLIPS + 1);
   });

@@ -130,6 +130,7 @@ def test_an_async_client_awaits_signers() -> None:
     grantor, witness = LocalKey("61" * 32), LocalKey("63" * 32)
 
     async def sign(payload: bytes) -> bytes:
+        # Gives the loop one turn, as a signer in another process does.
         await asyncio.sleep(0)
         return witness.sign(payload)
 

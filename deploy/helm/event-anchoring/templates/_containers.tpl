@@ -84,7 +84,7 @@
     timeoutSeconds: 1
     failureThreshold: 2
   lifecycle:
-    # Whoever sends requests here learns late that the pod is going: until then they are served.
+    # Clients learn late that the pod is going: until then they are served.
     preStop: { exec: { command: [sleep, "5"] } }
   resources: {{ toJson .Values.api.resources }}
   volumeMounts:

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { Seeded } from "@event-anchoring/simulator";
 import { flipBack, flipBit } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
-import { mustAnchorctl, runAnchorctl } from "./run-anchorctl.ts";
+import { mustAnchorctl, runAnchorctl } from "../anchorctl/run-anchorctl.ts";
 
 /** Exit codes of `anchorctl` that mean: this file cannot be used. */
 const REFUSES = [1, 2];
 
-/** The exit code of whoever judges a backup; 0: it is sound. */
+/** Judges a backup. @returns an exit code; 0: the backup is sound */
 export type BackupJudge = (path: string) => Promise<number>;
 
 /** `anchorctl backup verify`, with the cluster's trust roots. */
@@ -42,7 +42,7 @@ export async function flipBackup(
     if (!REFUSES.includes(exitCode)) {
       broken.push(`byte ${flipped.offset}, bit ${flipped.bit} of ${size} bytes: judged with ${exitCode}`);
     }
-    if (!flipBack(flipped)) throw new Error(`${path} was written by whoever read it`);
+    if (!flipBack(flipped)) throw new Error(`${path} was written while it was judged`);
   }
   const exitCode = await judge(path);
   return exitCode === 0 ? broken : [...broken, `without any altered bit it is judged with ${exitCode}`];

@@ -92,8 +92,8 @@ export async function damageNode(setup: TestCluster, recorder: Recorder, damage:
   // What the log has lost is gone: a bit that is given back gives nothing back.
   if (what === "log ahead") return { ...round, broken: found, isWhole: false };
   await stop(setup, nodeId, false);
-  for (const each of flipped) flipBack(each);
-  const again = await servesAgain(setup, recorder, nodeId, dice);
+  const isAsBefore = flipped.map(flipBack).every(Boolean);
+  const again = await servesAgain(setup, recorder, nodeId, dice, isAsBefore);
   return {
     ...round,
     outcome: again.isWhole ? outcome : `${outcome}, then ${again.outcome}`,
@@ -119,10 +119,19 @@ interface Again {
   readonly isWhole: boolean;
 }
 
-/** A node that has stopped for good says why, and is replaced; any other one has to serve, and to be right. */
-async function servesAgain(setup: TestCluster, recorder: Recorder, nodeId: string, dice: Seeded): Promise<Again> {
+/**
+ * A node that has all its bits again has to serve, and to be right. Where the node has written an altered block, it may
+ * also stop for good and say why: it is replaced then.
+ */
+async function servesAgain(
+  setup: TestCluster,
+  recorder: Recorder,
+  nodeId: string,
+  dice: Seeded,
+  isAsBefore: boolean,
+): Promise<Again> {
   const outcome = await start(setup, nodeId, SOUND_TIMEOUT_MS);
-  if (outcome.startsWith("stops: ")) return { outcome, broken: [], isWhole: false };
+  if (!isAsBefore && outcome.startsWith("stops: ")) return { outcome, broken: [], isWhole: false };
   if (outcome !== "serves") return { outcome, broken: [`with its bits given back it ${outcome}`], isWhole: false };
   const { questions, sound } = await askSound(setup, recorder, nodeId, dice);
   const given = await allAnswered(setup, nodeId, questions);

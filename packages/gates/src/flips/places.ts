@@ -7,7 +7,7 @@ import type { NodeFiles } from "@event-anchoring/testkit";
 /** Which bits of a node are altered in one round. */
 export type Flipped = "tables" | "catalogue" | "small files" | "log ahead" | "promise file" | "identity";
 
-/** A bit to be. */
+/** A byte of which a bit is to be altered. */
 export interface Place {
   readonly path: string;
   readonly offset: number;

@@ -29,7 +29,7 @@ const AUDIT_EVERY = 5;
 export const BIT_FLIPS: Gate = {
   name: "bit-flips",
   counts: "bits flipped in database, promise file and identity of one node of three, and in backups, each asked about",
-  fails: "a wrong answer, a damaged backup that is taken, a node that does not serve when its bits are given back",
+  fails: "a wrong answer, a damaged backup that is taken, a node that has all its bits again and does not serve",
   toReach: 2000,
   firstStop: 200,
   sources: [...SERVICE_SOURCES, "packages/cli/src/commands/backup.ts"],

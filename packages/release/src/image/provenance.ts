@@ -1,4 +1,4 @@
-/** What is said of how an image was made. */
+/** What the provenance of an image tells. */
 export interface ProvenanceOrder {
   readonly version: string;
   readonly commit: string;
@@ -12,7 +12,7 @@ export interface ProvenanceOrder {
 
 /** BuildKit's builds of a Dockerfile, whose parameters are as this page defines them. */
 const BUILD_TYPE = "https://github.com/moby/buildkit/blob/master/docs/attestations/slsa-definitions.md";
-/** Whoever ran the command: nobody vouches for the machine. SLSA calls this build level 1. */
+/** The command, on any machine: nobody vouches for the machine. SLSA calls this build level 1. */
 const BUILDER = "urn:event-anchoring:npm-run-release";
 
 /**

@@ -148,6 +148,7 @@ describe("apply", () => {
     const harness = await StoredLedgerHarness.started(database.url);
     const entry = harness.entry([{ kind: "mark_certify_point" }]);
     const decision = await harness.decide(entry);
+    // The backend ends itself, and does not come to the end of the wait.
     await sql(
       superuserUrl(server, database),
       `CREATE FUNCTION state.leave() RETURNS trigger LANGUAGE plpgsql AS

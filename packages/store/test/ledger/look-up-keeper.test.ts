@@ -23,6 +23,7 @@ afterAll(async () => {
 });
 
 const FULL = "RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'";
+/** The backend ends itself, and does not come to the end of the wait. */
 const LEAVE = "PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(10)";
 
 /** From now on, this happens to every statement that changes look-up runs in this way. */

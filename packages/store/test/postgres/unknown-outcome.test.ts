@@ -85,6 +85,7 @@ test("a replaced suffix whose COMMIT was answered, but not heard", async () => {
 
 test("a backend that is terminated in the middle of COMMIT", async () => {
   const { database, log } = await logOf([1, 2, 3]);
+  // The backend ends itself, and does not come to the end of the wait.
   await sql(
     superuserUrl(server, database),
     `CREATE FUNCTION node.leave() RETURNS trigger LANGUAGE plpgsql AS

@@ -312,6 +312,7 @@ describe("the api's role", () => {
     const short = await Reads.open({ url: small.readOnlyUrl, statementTimeoutMs: 100, max: 2 });
     await sql(superuserUrl(server, small), "ALTER TABLE state.ledger RENAME TO hidden");
     expect(await refusalOf(short.position())).toBe("schema");
+    // A statement that is slower than its limit of 100 ms: it is given up long before this minute is over.
     await sql(
       superuserUrl(server, small),
       `CREATE VIEW state.ledger AS SELECT h.* FROM state.hidden h, pg_sleep(60);

@@ -77,7 +77,7 @@ export async function answersAt(
       const isBusy = answer.status === 503 && answer.text.includes('"code":"overloaded"');
       return isBusy && tries > 1 ? await ask({ path, body, about: null }, tries - 1) : answer;
     } catch (error) {
-      // Nobody listens, or nothing is said in time: that is no wrong answer.
+      // No listener, or no answer in time: that is no wrong answer.
       return { status: 0, text: String(error) };
     }
   };
@@ -88,7 +88,7 @@ export async function answersAt(
   }
 }
 
-/** Whether a node has said why it does not answer: no answer at all, or a problem that is there for that. */
+/** Whether a node refuses: it gives no answer at all, or a 503 with the code of a problem. */
 export function isRefusal({ status, text }: LoadAnswer): boolean {
   return status === 0 || (status === 503 && /"code":"\w+"/.test(text));
 }

@@ -1,6 +1,6 @@
 import { anchorctl } from "@event-anchoring/cli";
 
-interface Ended {
+export interface Ended {
   readonly exitCode: number;
   readonly json: Readonly<Record<string, unknown>>;
 }
