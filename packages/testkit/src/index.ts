@@ -30,6 +30,7 @@ export { SmallDisk } from "./faults/small-disk.ts";
 export type { Nemesis } from "./faults/nemesis.ts";
 export { startTestCluster } from "./cluster/test-cluster.ts";
 export type { TestCluster } from "./cluster/test-cluster.ts";
+export { isReady } from "./cluster/is-ready.ts";
 export { nodeFiles } from "./cluster/node-files.ts";
 export type { NodeFiles, Stopped } from "./cluster/node-files.ts";
 export { SqlSession } from "./postgres/sql-session.ts";

@@ -4,6 +4,7 @@ import {
   answersAt,
   flipBack,
   flipBit,
+  isReady,
   isRefusal,
   nodeFiles,
   questionsAbout,
@@ -213,13 +214,4 @@ async function start(setup: TestCluster, nodeId: string, timeoutMs: number): Pro
     return (await isReady(setup, nodeId)) ? "serves" : null;
   };
   return until(`${nodeId} comes up`, comesUp, timeoutMs).catch(() => "is not ready");
-}
-
-async function isReady(setup: TestCluster, nodeId: string): Promise<boolean> {
-  try {
-    return (await fetch(`${setup.entry(nodeId).api_url}/readyz`, { signal: AbortSignal.timeout(2000) })).status === 200;
-  } catch {
-    // Nobody listens yet.
-    return false;
-  }
 }

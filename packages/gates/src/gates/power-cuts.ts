@@ -1,6 +1,15 @@
 import { Seeded } from "@event-anchoring/simulator";
-import { ForgetfulDisks, MixedLoad, audit, cutPower, startFaultyCluster } from "@event-anchoring/testkit";
-import type { FaultyCluster } from "@event-anchoring/testkit";
+import {
+  ForgetfulDisks,
+  MixedLoad,
+  audit,
+  cutPower,
+  isReady,
+  nodeFiles,
+  startFaultyCluster,
+  until,
+} from "@event-anchoring/testkit";
+import type { FaultyCluster, Stopped } from "@event-anchoring/testkit";
 import type { Batch, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 
@@ -66,8 +75,16 @@ export interface CutResult {
   readonly broken: readonly string[];
 }
 
-/** One cut under load, what comes back, and the audit of all that was ever acknowledged. */
-export async function cutOnce(faulty: FaultyCluster, disks: ForgetfulDisks, seed: number): Promise<CutResult> {
+/**
+ * One cut under load, what comes back, and the audit of all that was ever acknowledged.
+ * @param whileOff called when the disks have forgotten, and nothing runs on them yet
+ */
+export async function cutOnce(
+  faulty: FaultyCluster,
+  disks: ForgetfulDisks,
+  seed: number,
+  whileOff: () => void = () => {},
+): Promise<CutResult> {
   const { recorder, notices } = faulty;
   const dice = new Seeded(seed, 31);
   const who = dice.pick(WHO);
@@ -78,12 +95,13 @@ export async function cutOnce(faulty: FaultyCluster, disks: ForgetfulDisks, seed
     await load.more(RECORDS_BEFORE, RECORDS_TIMEOUT_MS);
     const nodeIds = await nodesOf(who, faulty);
     const forgotten = await cutPower(faulty, disks, { nodeIds, isKept: () => dice.chance(kept) });
+    whileOff();
     const pages = forgotten.reduce((sum, lost) => sum + lost.pages, 0);
     const result = { who, pages, anchored: recorder.anchored.length - before };
-    const problem = await comesBack(faulty, nodeIds);
-    if (problem !== null) {
+    const problems = await comesBack(faulty, nodeIds);
+    if (problems.length > 0) {
       await load.abandon();
-      return { ...result, broken: [problem, ...notices.slice(-3)] };
+      return { ...result, broken: [...problems, ...notices.slice(-3)] };
     }
     await load.more(RECORDS_AFTER, RECORDS_TIMEOUT_MS);
     await load.stop();
@@ -97,16 +115,22 @@ export async function cutOnce(faulty: FaultyCluster, disks: ForgetfulDisks, seed
   }
 }
 
-/** Null: every node is ready again. */
-async function comesBack({ cluster }: FaultyCluster, nodeIds: readonly string[]): Promise<string | null> {
-  try {
-    await Promise.all(nodeIds.map((id) => cluster.node(id).startPostgres()));
-    for (const id of nodeIds) cluster.node(id).startProcesses();
-    await cluster.ready(READY_TIMEOUT_MS);
-    return null;
-  } catch (error) {
-    return `does not come back: ${String(error)}`;
-  }
+/** @returns a line for each node that does not: the check for which it stops, or what is wrong with it */
+async function comesBack(faulty: FaultyCluster, nodeIds: readonly string[]): Promise<readonly string[]> {
+  const problemOf = async (id: string): Promise<readonly string[]> => {
+    const files = nodeFiles(faulty.cluster, id);
+    const comesUp = async (): Promise<Stopped | "ready" | null> =>
+      files.stopped() ?? ((await isReady(faulty, id)) ? "ready" : null);
+    try {
+      await faulty.cluster.node(id).startPostgres();
+      faulty.cluster.node(id).startProcesses();
+      const outcome = await until(`${id} is ready`, comesUp, READY_TIMEOUT_MS);
+      return outcome === "ready" ? [] : [`${id} stops for good: ${outcome.check}: ${outcome.detail}`];
+    } catch (error) {
+      return [`${id} does not come back: ${String(error)}`];
+    }
+  };
+  return (await Promise.all(nodeIds.map(problemOf))).flat();
 }
 
 async function nodesOf(who: Who, faulty: FaultyCluster): Promise<readonly string[]> {
