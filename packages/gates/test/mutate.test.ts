@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT } from "@event-anchoring/testkit";
 import type { CrosscheckAnswer } from "@event-anchoring/testkit";
 import { Seeded } from "@event-anchoring/simulator";
-import { isAlike } from "../src/gates/mutations.ts";
+import { isAlike, shownOnPage } from "../src/gates/mutations.ts";
 import { readCorpus } from "../src/mutations/corpus.ts";
 import { mutated } from "../src/mutations/mutate.ts";
 
@@ -32,8 +32,7 @@ describe("the corpus", () => {
 });
 
 describe("the command line and the page", () => {
-  const TELLS = ["verdict", "step", "code"];
-  const ofFiles = corpus.filter(({ text, about }) => "content" in (about(text) ?? {}));
+  const ofFiles = corpus.filter(({ kind, text, about }) => kind !== "receipt" && "content" in (about(text) ?? {}));
   let programs: CrosscheckProcess[] = [];
   beforeAll(() => {
     programs = [TYPESCRIPT, ANCHORCTL, PROOF_PAGE].map((command) => new CrosscheckProcess(command));
@@ -50,7 +49,7 @@ describe("the command line and the page", () => {
       for (const each of [text, mutated(text, new Seeded(1)), text.replace("node/b", "node/x")]) {
         const [sdk, command, page] = await ask(about(each) ?? {});
         expect(command).toEqual(sdk);
-        expect(isAlike(page ?? {}, sdk, TELLS)).toBe(true);
+        expect(isAlike(page ?? {}, sdk, shownOnPage)).toBe(true);
         verdicts.add(sdk?.ok?.["verdict"] ?? "malformed");
       }
     }
@@ -65,12 +64,56 @@ describe("the command line and the page", () => {
     expect(command?.ok).toMatchObject(verdict);
     expect(page).toEqual({ ok: verdict });
   });
+
+  test("judge bundles as the SDK does, by the trust root that is held", async () => {
+    const ofBundles = corpus.filter(({ text, about }) => {
+      const { op, trust_roots: roots } = (about(text) ?? {}) as Record<string, unknown>;
+      return op === "verify_bundle" && roots !== undefined;
+    });
+    expect(ofBundles.length).toBeGreaterThan(20);
+    const verdicts = new Set<unknown>();
+    for (const { text, about } of ofBundles.filter((_, at) => at % 4 === 0)) {
+      for (const each of [text, mutated(text, new Seeded(1)), text.replace(/"leaf":"../u, '"leaf":"zz')]) {
+        const [sdk, command, page] = await ask(about(each) ?? {});
+        expect(command).toEqual(sdk);
+        expect(isAlike(page ?? {}, sdk, shownOnPage)).toBe(true);
+        verdicts.add(sdk?.ok?.["outcome"] ?? "malformed");
+      }
+    }
+    expect(verdicts).toEqual(new Set(["invalid", "malformed", "valid", "valid_as_stated"]));
+  }, 120_000);
+});
+
+describe("the page alone", () => {
+  let programs: CrosscheckProcess[] = [];
+  beforeAll(() => {
+    programs = [TYPESCRIPT, PROOF_PAGE].map((command) => new CrosscheckProcess(command));
+  });
+  afterAll(() => programs.forEach((program) => program.end()));
+
+  test("judges receipts as JSON, and bundles by a pin alone, as the SDK does", async () => {
+    const asked = corpus.filter(({ kind, text, about }) => {
+      const question = (about(text) ?? {}) as Record<string, unknown>;
+      return kind === "receipt" ? "content" in question : kind === "bundle" && question["trust_roots"] === undefined;
+    });
+    const verdicts = new Set<unknown>();
+    for (const [at, { text, about }] of asked.filter((_, place) => place % 4 === 0).entries()) {
+      for (const each of [text, mutated(text, new Seeded(at))]) {
+        const question = about(each);
+        if (question === null) continue;
+        const [sdk, page] = await Promise.all(programs.map((program) => program.ask(question)));
+        expect(isAlike(page ?? {}, sdk, shownOnPage)).toBe(true);
+        verdicts.add(sdk?.ok?.["verdict"] ?? sdk?.ok?.["outcome"] ?? "malformed");
+      }
+    }
+    expect(verdicts).toEqual(new Set(["invalid", "malformed", "valid", "valid_as_stated"]));
+  }, 120_000);
 });
 
 test("answers differ if anything that both tell differs", () => {
   const sdk = { ok: { verdict: "invalid", step: "index", code: "index_out_of_range", witnessed: false } };
   const page = { ok: { verdict: "invalid", step: "index", code: "index_out_of_range" } };
-  const tells = ["verdict", "step", "code"];
+  const tells = shownOnPage;
   expect([isAlike(page, sdk, tells), isAlike(sdk, sdk, null)]).toEqual([true, true]);
   const others = [
     {},
@@ -82,4 +125,12 @@ test("answers differ if anything that both tell differs", () => {
   for (const other of others) expect(isAlike(other, sdk, tells)).toBe(false);
   expect(isAlike({ ok: { ...sdk.ok, witnessed: true } }, sdk, null)).toBe(false);
   expect(isAlike({ error: { code: "a" } }, { error: { code: "b" } }, tells)).toBe(false);
+  // What was not checked is the reason of a bundle that does not fail.
+  const stated = { ok: { outcome: "valid_as_stated", fails: null, not_checked: ["window"], actor_proven: false } };
+  const shown = { outcome: "valid_as_stated", fails: null, not_checked: ["window"] };
+  expect(isAlike({ ok: shown }, stated, tells)).toBe(true);
+  expect(isAlike({ ok: { ...shown, not_checked: ["authority"] } }, stated, tells)).toBe(false);
+  expect(
+    isAlike({ ok: { outcome: "invalid", fails: "leaves" } }, { ok: { outcome: "invalid", fails: "ranges" } }, tells),
+  ).toBe(false);
 });

@@ -161,11 +161,14 @@ fn document(question: &Value, name: &str) -> String {
     }
 }
 
+fn trust_roots(question: &Value) -> Vec<&str> {
+    let documents = question.get("trust_roots").and_then(Value::as_array).into_iter().flatten();
+    documents.filter_map(Value::as_str).collect()
+}
+
 fn judge_receipt(question: &Value) -> Result<Value> {
     let receipt = Receipt::parse(&document(question, "receipt"))?;
-    let documents = question.get("trust_roots").and_then(Value::as_array).into_iter().flatten();
-    let documents: Vec<&str> = documents.filter_map(Value::as_str).collect();
-    let chain = verify_trust_root(&documents, &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
+    let chain = verify_trust_root(&trust_roots(question), &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
     let payload = question.get("expect").and_then(|expect| given(expect, "payload"));
     let expect = ReceiptExpectation {
         event_hash: expected(question, "event_hash")?,
@@ -197,7 +200,11 @@ fn judge_bundle(question: &Value) -> Result<Value> {
         require_witnessed: question.get("require_witnessed") == Some(&Value::Bool(true)),
     };
     let pin = Hash::from_hex(text(question, "pinned_root_thk"))?;
-    let found = inspect_bundle(&bundle, &BundleTrust::Pin(pin), &expect)?;
+    let trust = match question.get("trust_roots") {
+        None => BundleTrust::Pin(pin),
+        Some(_) => BundleTrust::Held(Box::new(verify_trust_root(&trust_roots(question), &pin)?)),
+    };
+    let found = inspect_bundle(&bundle, &trust, &expect)?;
     let codes = |result: Outcome| -> Vec<&str> {
         found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
     };

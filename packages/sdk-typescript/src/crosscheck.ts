@@ -108,8 +108,12 @@ interface Seen {
 function judgeBundle(request: Fields): Fields {
   const { bundle } = request;
   const { eventHash, anchorId } = (fromWireNames(request["expect"]) ?? {}) as Expected;
+  const pinnedRootThk = request["pinned_root_thk"] as string;
+  const documents = request["trust_roots"] as string[] | undefined;
+  const trust =
+    documents === undefined ? { pinnedRootThk } : { trustRoot: verifyTrustRoot({ documents, pinnedRootThk }) };
   const check = {
-    pinnedRootThk: request["pinned_root_thk"] as string,
+    ...trust,
     highestSeen: fromWireNames(request["highest_seen"]) as Seen | undefined,
     eventHash,
     anchorId,

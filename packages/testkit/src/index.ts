@@ -94,6 +94,7 @@ export {
   availableSdks,
   findPythonWith,
   findRustProgram,
+  shippedPage,
 } from "./sdks/crosscheck-process.ts";
 export type { CrosscheckAnswer, SdkCommand } from "./sdks/crosscheck-process.ts";
 export { proofTextOf } from "./sdks/proof-text.ts";

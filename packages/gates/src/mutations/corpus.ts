@@ -31,7 +31,13 @@ interface ReceiptCase {
 }
 
 interface Bundles {
-  readonly good: readonly { readonly pinned_root_thk: string; readonly bundle?: object }[];
+  readonly good: readonly BundleCase[];
+}
+
+interface BundleCase {
+  readonly pinned_root_thk: string;
+  readonly require_witnessed?: boolean;
+  readonly bundle?: { readonly trust_roots: readonly string[] };
 }
 
 /** From the vectors of this repository. @param folder `test/vectors` */
@@ -74,7 +80,10 @@ function receiptSamples({
   return [...ofReceipts, ...ofProofs];
 }
 
-/** Receipts in text beside the event itself: what a person gives to `anchorctl verify` and to the proof page. */
+/**
+ * Receipts, in text and as JSON, beside the event itself: what a person gives to `anchorctl verify` and to the proof
+ * page.
+ */
 function fileSamples({ good, witnessed, trust_roots: all, pinned_root_thk: pin }: Receipts): readonly Sample[] {
   const ofContent = [...good, ...witnessed.good].filter(({ receipt: { leaf } }) => {
     return Buffer.from(leaf, "base64").includes(EVENT_HASH);
@@ -84,23 +93,49 @@ function fileSamples({ good, witnessed, trust_roots: all, pinned_root_thk: pin }
     const proof = proofTextOf(receipt);
     const said = { pinned_root_thk: pin, require_witnessed: isWitnessed, content: CONTENT };
     const expect = { event_hash: EVENT_HASH.toString("hex") };
-    const ask = (text: string, trustRoots: readonly string[]): object => {
-      return { op: "verify_receipt", receipt: text, trust_roots: trustRoots, expect, ...said };
+    const ask = (given: unknown, trustRoots: readonly string[]): object => {
+      return { op: "verify_receipt", receipt: given, trust_roots: trustRoots, expect, ...said };
     };
     const own: Sample = { kind: "proof", text: proof, about: (text) => ask(text, roots) };
+    const wire: Sample = {
+      kind: "receipt",
+      text: JSON.stringify(receipt),
+      about: (text) => {
+        const value = parsed(text);
+        return value === undefined ? null : ask(value, roots);
+      },
+    };
     const ofRoots = roots.map((root, at): Sample => {
       return { kind: "trust-root", text: root, about: (text) => ask(proof, roots.with(at, text)) };
     });
-    return [own, ...ofRoots];
+    return [own, wire, ...ofRoots];
   });
 }
 
+/** By a pin alone, and by the trust root that somebody holds, as a command and a page have it. */
 function bundleSamples({ good }: Bundles): readonly Sample[] {
-  return good.flatMap(({ bundle, pinned_root_thk: pin }): readonly Sample[] => {
+  return good.flatMap(({ bundle, pinned_root_thk: pin, require_witnessed: isWitnessed = false }): readonly Sample[] => {
     if (bundle === undefined) return [];
-    const about = (text: string): object => ({ op: "verify_bundle", bundle: text, pinned_root_thk: pin });
-    return [{ kind: "bundle", text: JSON.stringify(bundle), about }];
+    const ask = (text: string): object => {
+      return { op: "verify_bundle", bundle: text, pinned_root_thk: pin, require_witnessed: isWitnessed };
+    };
+    const whole = JSON.stringify(bundle);
+    const held = bundle.trust_roots.find((document) => thkOf(document) === pin);
+    const byPin: Sample = { kind: "bundle", text: whole, about: ask };
+    if (held === undefined) return [byPin];
+    return [
+      byPin,
+      { kind: "bundle", text: whole, about: (text) => ({ ...ask(text), trust_roots: [held] }) },
+      { kind: "trust-root", text: held, about: (text) => ({ ...ask(whole), trust_roots: [text] }) },
+    ];
   });
+}
+
+/** RootTHK: the hash of a note without its signatures. */
+function thkOf(note: string): string {
+  return createHash("sha256")
+    .update(note.slice(0, note.indexOf("\n\n") + 1))
+    .digest("hex");
 }
 
 /** undefined: it is no JSON. */

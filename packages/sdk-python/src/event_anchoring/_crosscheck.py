@@ -116,7 +116,9 @@ def _verify_bundle(request: Mapping[str, Any]) -> Answer:
     if seen is not None:
         expect["highest_seen"] = (seen["version"], seen["root_thk"])
     is_witnessed_required = request.get("require_witnessed") is True
-    found = inspect_bundle(bundle, request["pinned_root_thk"], require_witnessed=is_witnessed_required, **expect)
+    pin, documents = request["pinned_root_thk"], request.get("trust_roots")
+    trust_root = pin if documents is None else verify_trust_root(documents, pin)
+    found = inspect_bundle(bundle, trust_root, require_witnessed=is_witnessed_required, **expect)
     return {
         "outcome": found.outcome,
         "actor_proven": found.actor_proven,

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface SdkCommand {
-  readonly language: "TypeScript" | "Python" | "Rust" | "anchorctl" | "proof page";
+  readonly language: "TypeScript" | "Python" | "Rust" | "anchorctl" | "proof page" | "shipped page";
   readonly program: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -26,10 +26,19 @@ const scriptOf = (language: SdkCommand["language"], ...path: readonly string[]):
 };
 
 export const TYPESCRIPT = scriptOf("TypeScript", "sdk-typescript", "bin", "crosscheck.js");
-/** `anchorctl verify`. It judges receipts in text, of a file whose `content` the question has. */
+/** `anchorctl verify`. It judges receipts in text, of a file whose `content` the question has, and bundles. */
 export const ANCHORCTL = scriptOf("anchorctl", "cli", "bin", "crosscheck.js");
-/** The proof page, by the modules that it is made of. It judges the same, and tells verdict, step and code alone. */
+/** The proof page, by the modules that it is made of. It judges the same, JSON too, and tells what it shows. */
 export const PROOF_PAGE = scriptOf("proof page", "explorer", "scripts", "crosscheck.js");
+
+/** The page as it is shipped, in a browser; null: there is none here. CHROMIUM names it, else it is looked for. */
+export function shippedPage(): SdkCommand | null {
+  const named = process.env["CHROMIUM"] ?? "";
+  const { status, stdout } = spawnSync("which", [named === "" ? "chromium" : named], { encoding: "utf8" });
+  if (status !== 0) return null;
+  const page = scriptOf("shipped page", "explorer", "scripts", "crosscheck-page.js");
+  return { ...page, args: [...page.args, stdout.trim()] };
+}
 
 /** A Python that can import this module of the SDK, and the variables for it; null: there is none here. */
 export function findPythonWith(module: string): Pick<SdkCommand, "program" | "environment"> | null {
