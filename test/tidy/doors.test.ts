@@ -34,6 +34,7 @@ const STARTED_ELSEWHERE = new Set([
   "packages/testkit/src/index.ts: storm",
   "packages/simulator/src/index.ts: lyingNetwork",
   "packages/testkit/src/overload/hostile-bodies.ts: holdsHere",
+  "packages/testkit/src/faults/planted-code.ts: load",
 ]);
 
 test("no name is exported without a user", () => {

@@ -1,4 +1,5 @@
-import { readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
@@ -10,14 +11,16 @@ import {
   audit,
   isRefusal,
   nodeFiles,
+  plant,
+  planting,
   questionsAbout,
   startTestCluster,
   until,
   wrongAnswers,
 } from "@event-anchoring/testkit";
-import type { LoadAnswer, Question, TestCluster } from "@event-anchoring/testkit";
+import type { FlippedBit, LoadAnswer, PlantedCode, Question, TestCluster } from "@event-anchoring/testkit";
 import { flipBackup, anchorctlVerify, takeBackup } from "../src/flips/backup-flips.ts";
-import { damageNode } from "../src/flips/node-flips.ts";
+import { damageNode, metBits } from "../src/flips/node-flips.ts";
 import type { FlipRound } from "../src/flips/node-flips.ts";
 import type { Place } from "../src/flips/places.ts";
 
@@ -27,11 +30,41 @@ const TIMEOUT_MS = 600_000;
 const DAMAGED = "n2";
 const FLIPS = 8;
 
+/** A node that takes any setting of its database. */
+const ANY_SETTING: PlantedCode = {
+  module: "/store/dist/postgres/settings.js",
+  text: "if (bad.length > 0)",
+  instead: "if (false)",
+};
+/** A node that looks at no row: neither at its start, nor meanwhile, nor before it answers what the row holds. */
+const ANY_ROW: readonly PlantedCode[] = [
+  {
+    module: "/store/dist/ledger/ledger-load.js",
+    text: "if (depth !== from + position || !isIntact)",
+    instead: "if (false)",
+  },
+  {
+    module: "/control-plane/dist/scrub/scrub.js",
+    text: "if (this.#options.rowsPerSecond > 0)",
+    instead: "if (false)",
+  },
+  { module: "/store/dist/tables/anchors.js", text: "if (!isIntact)", instead: "if (false)" },
+];
+/** So many of the newest records are asked for, each. */
+const ASKED_NEWEST = 40;
+
+const folder = mkdtempSync(join(tmpdir(), "anchoring-flips-"));
+/** As long as it is there, the damaged node has the bugs in it. */
+const bugs = join(folder, "bugs.json");
 let setup: TestCluster;
 const recorder = new Recorder();
 
 beforeAll(async () => {
-  setup = await startTestCluster();
+  setup = await startTestCluster({
+    faultHooks: {
+      environment: (nodeId, program) => (nodeId === DAMAGED && program !== "postgres" ? planting(bugs) : {}),
+    },
+  });
   const load = MixedLoad.start(setup, recorder, "first", { writers: 3, batchEvents: 4 });
   await load.more(60, TIMEOUT_MS);
   await load.stop();
@@ -39,21 +72,20 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await setup?.erase();
+  rmSync(folder, { recursive: true });
 }, TIMEOUT_MS);
 
 describe("a bit of a leaf that a node holds", () => {
-  let place: Place;
-
-  async function damage(seed: number): Promise<FlipRound> {
+  /** Alters a bit of an event that is asked for in the round. @param harm what the node is to be without by then */
+  async function damage(seed: number, harm = (): void => {}): Promise<FlipRound & { readonly altered: string }> {
+    // Not among the newest: their block is written to beside the damage.
+    const event = recorder.anchored.slice(-ASKED_NEWEST).find(({ kind }) => kind === "event");
+    const place = await placeOf(Buffer.from(event?.content ?? "", "hex"));
+    harm();
     const dice = new Seeded(seed);
-    return damageNode(setup, recorder, { nodeId: DAMAGED, what: "tables", places: [place], dice, seed });
+    const round = await damageNode(setup, recorder, { nodeId: DAMAGED, what: "tables", places: [place], dice, seed });
+    return { ...round, altered: event?.anchorId ?? "" };
   }
-
-  beforeAll(async () => {
-    // The newest event: it is asked for in every round.
-    const event = recorder.anchored.findLast(({ kind }) => kind === "event");
-    place = await placeOf(Buffer.from(event?.content ?? "", "hex"));
-  }, TIMEOUT_MS);
 
   test(
     "comes to no answer while Postgres looks at its checksums, and does no harm when it is given back",
@@ -63,6 +95,55 @@ describe("a bit of a leaf that a node holds", () => {
       expect(refused).toBeGreaterThan(0);
       expect(refused + answered).toBeGreaterThanOrEqual(30);
       expect((await audit(setup, recorder)).broken).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "comes to no answer either where Postgres does not look: the node compares its rows with its leaves",
+    async () => {
+      const { broken, isWhole, refused } = await damage(2, () => {
+        ignoreChecksums();
+        plant(bugs, [ANY_SETTING]);
+      });
+      expect([broken, isWhole]).toEqual([[], true]);
+      expect(refused).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "is found in the answers of a node that does not",
+    async () => {
+      const { broken, altered } = await damage(3, () => plant(bugs, [ANY_SETTING, ...ANY_ROW]));
+      expect(broken.join("\n")).toContain(`${DAMAGED}: /v1/event-anchors/${altered}: 200 `);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("bits in several files", () => {
+  const bitIn = (path: string): FlippedBit => ({ path, offset: 0, bit: 0, block: new Uint8Array() });
+
+  test("are met where the server names their file", () => {
+    const flipped = ["/d/base/5/16390", "/d/base/5/6390", "/d/base/5/16400"].map(bitIn);
+    const said = [
+      'ERROR:  invalid page in block 3 of relation "base/5/16390"',
+      'ERROR:  invalid page in block 4 of relation "base/5/16390"',
+      "WARNING:  page verification failed, calculated checksum 1 but expected 2",
+    ].join("\n");
+    expect(metBits(said, flipped)).toEqual([bitIn("/d/base/5/16390")]);
+    expect(metBits("", flipped)).toEqual([]);
+  });
+
+  test(
+    "count where the node has met them: it stops at the first, and is started with the others",
+    async () => {
+      const nodeId = "n3";
+      const dice = new Seeded(5);
+      const places = await Promise.all(["state.anchors", "node.raft_log"].map((name) => firstBlockOf(nodeId, name)));
+      const round = await damageNode(setup, recorder, { nodeId, what: "tables", places, dice, seed: 5 });
+      expect([round.broken, round.flips, round.isWhole]).toEqual([[], 2, true]);
     },
     TIMEOUT_MS,
   );
@@ -139,6 +220,12 @@ describe("a backup with a bit that was altered", () => {
   });
 });
 
+/** From the next start of the damaged node's server on. */
+function ignoreChecksums(): void {
+  const { databaseDir } = nodeFiles(setup.cluster, DAMAGED);
+  appendFileSync(join(databaseDir, "postgresql.conf"), "\nignore_checksum_failure = on\n");
+}
+
 /** Where in the table of anchors these bytes are: a server that is stopped has written them out. */
 async function placeOf(bytes: Buffer): Promise<Place> {
   const { databaseUrl, databaseDir } = nodeFiles(setup.cluster, DAMAGED);
@@ -152,4 +239,13 @@ async function placeOf(bytes: Buffer): Promise<Place> {
   await setup.cluster.ready(TIMEOUT_MS);
   expect(offset).toBeGreaterThan(0);
   return { path, offset };
+}
+
+/** A byte at the end of its first page, where its oldest row is. */
+async function firstBlockOf(nodeId: string, table: string): Promise<Place> {
+  const { databaseUrl, databaseDir } = nodeFiles(setup.cluster, nodeId);
+  const session = await SqlSession.open(databaseUrl);
+  const [row] = await session.rows("SELECT pg_relation_filepath($1::regclass) AS path", [table]);
+  await session.close();
+  return { path: join(databaseDir, String(row?.["path"])), offset: 8000 };
 }

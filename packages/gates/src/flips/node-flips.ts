@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Seeded } from "@event-anchoring/simulator";
 import {
   MixedLoad,
@@ -11,7 +12,7 @@ import {
   until,
   wrongAnswers,
 } from "@event-anchoring/testkit";
-import type { LoadAnswer, Question, Recorder, TestCluster } from "@event-anchoring/testkit";
+import type { FlippedBit, LoadAnswer, Question, Recorder, TestCluster } from "@event-anchoring/testkit";
 import { placesOf } from "./places.ts";
 import type { Flipped, Place } from "./places.ts";
 
@@ -27,11 +28,13 @@ const ASKED_FIRST = 30;
 /** What a damaged node gets to come up, or to say that it does not. */
 const DAMAGED_TIMEOUT_MS = 15_000;
 const SOUND_TIMEOUT_MS = 120_000;
+/** Once its server has named some, a node is started with the other bits. */
+const STARTS_MAX = 3;
 const SHOWN = 3;
 
 export interface FlipRound {
   readonly what: Flipped;
-  /** How many of the altered bits were put to the test: of a node that does not come up, one. */
+  /** How many of the altered bits were met: those in files that its server has named, or all if the node serves. */
   readonly flips: number;
   /** What became of the damaged node. */
   readonly outcome: string;
@@ -76,31 +79,76 @@ export async function damageNode(setup: TestCluster, recorder: Recorder, damage:
   const before = await askSound(setup, recorder, nodeId, dice);
   await stop(setup, nodeId, what === "log ahead" || (what !== "tables" && dice.chance(0.5)));
   const flipped = places.map(({ path, offset }) => flipBit(path, offset, dice.below(8)));
-  const outcome = await start(setup, nodeId, DAMAGED_TIMEOUT_MS);
-  const given = await askDamaged(setup, nodeId, before.questions);
-  const damagedBroken = wrongAnswers(setup, before.questions.slice(0, given.length), before.sound, given);
+  const { left, given, outcome, isAsBefore, ...met } = await meetBits(setup, nodeId, flipped, before);
   await write(setup, recorder, `beside ${seed}`, RECORDS_BESIDE);
   const refusals = recorder.refusals.slice(refusalsBefore).map(({ status, text }) => `answered ${status}: ${text}`);
   const refused = given.filter(isRefusal).length;
-  const round = {
-    what,
-    flips: outcome === "serves" ? places.length : 1,
-    outcome,
-    answered: given.length - refused,
-    refused,
-  };
-  const found = [...damagedBroken.slice(0, SHOWN), ...refusals.slice(0, SHOWN)];
+  const round = { what, flips: met.flips, outcome, answered: given.length - refused, refused };
+  const found = [...met.wrong.slice(0, SHOWN), ...refusals.slice(0, SHOWN)];
   // What the log has lost is gone: a bit that is given back gives nothing back.
   if (what === "log ahead") return { ...round, broken: found, isWhole: false };
   await stop(setup, nodeId, false);
-  const isAsBefore = flipped.map(flipBack).every(Boolean);
-  const again = await servesAgain(setup, recorder, nodeId, dice, isAsBefore);
+  const areAllBack = left.map(flipBack).every(Boolean) && isAsBefore;
+  const again = await servesAgain(setup, recorder, nodeId, dice, areAllBack);
   return {
     ...round,
     outcome: again.isWhole ? outcome : `${outcome}, then ${again.outcome}`,
     broken: [...found, ...again.broken.slice(0, SHOWN)].map((line) => `${nodeId}: ${line}`),
     isWhole: again.isWhole,
   };
+}
+
+interface Met {
+  /** How many bits were put to the test. */
+  readonly flips: number;
+  /** What became of the last start. */
+  readonly outcome: string;
+  readonly given: readonly LoadAnswer[];
+  readonly wrong: readonly string[];
+  /** What was not given back yet. */
+  readonly left: readonly FlippedBit[];
+  /** Whether what was given back is as it was before. */
+  readonly isAsBefore: boolean;
+}
+
+/**
+ * Starts the damaged node and asks it. Bits in files that its server names as damaged are met: they are given back, and
+ * the node is started with the others, a few times.
+ */
+async function meetBits(
+  setup: TestCluster,
+  nodeId: string,
+  flipped: readonly FlippedBit[],
+  { questions, sound }: Asked,
+): Promise<Met> {
+  const { postgresLog } = nodeFiles(setup.cluster, nodeId);
+  const given: LoadAnswer[] = [];
+  const wrong: string[] = [];
+  let left = flipped;
+  let isAsBefore = true;
+  for (let starts = 1; ; starts++) {
+    const { length: before } = readFileSync(postgresLog);
+    const outcome = await start(setup, nodeId, DAMAGED_TIMEOUT_MS);
+    const answers = await askDamaged(setup, nodeId, questions);
+    given.push(...answers);
+    wrong.push(...wrongAnswers(setup, questions.slice(0, answers.length), sound, answers));
+    const named = metBits(readFileSync(postgresLog).subarray(before).toString(), left);
+    const isLast = outcome === "serves" || named.length === 0 || named.length === left.length;
+    if (isLast || starts === STARTS_MAX || wrong.length > 0) {
+      const flips = flipped.length - left.length + (outcome === "serves" ? left.length : Math.max(1, named.length));
+      return { flips, outcome, given, wrong, left, isAsBefore };
+    }
+    await stop(setup, nodeId, false);
+    isAsBefore = named.map(flipBack).every(Boolean) && isAsBefore;
+    left = left.filter((one) => !named.includes(one));
+  }
+}
+
+/** The bits in files that a Postgres server says it cannot read. @param said its log */
+export function metBits(said: string, flipped: readonly FlippedBit[]): readonly FlippedBit[] {
+  const matches = said.matchAll(/invalid page in block \d+ of relation "?([\w/.]+)/gu);
+  const relations = new Set([...matches].map(([, relation = ""]) => relation));
+  return flipped.filter(({ path }) => [...relations].some((relation) => path.endsWith(`/${relation}`)));
 }
 
 /** A node that refuses one question after another refuses the others too: they are not waited for. */

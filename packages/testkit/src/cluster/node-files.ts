@@ -11,6 +11,8 @@ export interface NodeFiles {
   /** As the owner of its tables. */
   readonly databaseUrl: string;
   readonly controlPlaneLog: string;
+  /** What its Postgres server has said. */
+  readonly postgresLog: string;
   readonly controlPlaneConfig: Readonly<Record<string, unknown>>;
   /** The reason its control plane left when it stopped for good; null: it has not. */
   stopped(): Stopped | null;
@@ -34,6 +36,7 @@ export function nodeFiles(cluster: EmbeddedCluster, id: string): NodeFiles {
     databaseDir: join(cluster.file.postgres_dir, id),
     databaseUrl: textOf(config, "database_url"),
     controlPlaneLog: join(dir, "logs", "control-plane.log"),
+    postgresLog: join(dir, "logs", "postgres.log"),
     controlPlaneConfig: config,
     stopped: () => (existsSync(stoppedFile) ? (JSON.parse(readFileSync(stoppedFile, "utf8")) as Stopped) : null),
   };
