@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT } from "@event-anchoring/testkit";
+import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT, plant, planting } from "@event-anchoring/testkit";
 import type { CrosscheckAnswer } from "@event-anchoring/testkit";
 import { Seeded } from "@event-anchoring/simulator";
 import { isAlike, shownOnPage } from "../src/gates/mutations.ts";
@@ -109,6 +112,48 @@ describe("the page alone", () => {
     expect(verdicts).toEqual(new Set(["invalid", "malformed", "valid", "valid_as_stated"]));
   }, 120_000);
 });
+
+describe("a command and a page that do not check the leaves of a bundle", () => {
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-mutations-"));
+  const bugs = join(folder, "bugs.json");
+  let programs: CrosscheckProcess[] = [];
+  beforeAll(() => {
+    const skips = "leaves: () => ({ result: 'pass', detail: '' })";
+    plant(bugs, [{ module: "/bundle/dist/verify/verify-bundle.js", text: "leaves: checkLeaves", instead: skips }]);
+    const wrong = [ANCHORCTL, PROOF_PAGE].map((command) => ({ ...command, environment: planting(bugs) }));
+    programs = [TYPESCRIPT, ...wrong].map((command) => new CrosscheckProcess(command));
+  });
+  afterAll(() => {
+    programs.forEach((program) => program.end());
+    rmSync(folder, { recursive: true });
+  });
+
+  test("are found, by the reason they give for what is not valid all the same", async () => {
+    const samples = corpus.filter(({ kind, text, about }) => kind === "bundle" && "trust_roots" in (about(text) ?? {}));
+    let asked = 0;
+    for (const { text, about } of samples.slice(0, 12)) {
+      const broken = withBrokenPath(text);
+      if (broken === null) continue;
+      const [sdk, command, page] = await Promise.all(programs.map((program) => program.ask(about(broken) ?? {})));
+      expect(sdk?.ok?.["fails"]).toBe("leaves");
+      expect(isAlike(command ?? {}, sdk, null)).toBe(false);
+      expect(isAlike(page ?? {}, sdk, shownOnPage)).toBe(false);
+      asked += 1;
+    }
+    expect(asked).toBeGreaterThan(2);
+  }, 120_000);
+});
+
+/** A bundle in which a bit of a leaf's inclusion path is another one; null: it has no such leaf. */
+function withBrokenPath(text: string): string | null {
+  const bundle = JSON.parse(text) as { readonly leaves: readonly { readonly inclusion: string[] }[] };
+  const leaf = bundle.leaves.find(({ inclusion }) => inclusion.length > 0);
+  if (leaf === undefined) return null;
+  const hash = Buffer.from(leaf.inclusion[0] ?? "", "base64");
+  hash[3] = (hash[3] ?? 0) ^ 1;
+  leaf.inclusion[0] = hash.toString("base64");
+  return JSON.stringify(bundle);
+}
 
 test("answers differ if anything that both tell differs", () => {
   const sdk = { ok: { verdict: "invalid", step: "index", code: "index_out_of_range", witnessed: false } };
