@@ -39,12 +39,12 @@ const textIn = async (selector: string): Promise<string> => page.page.locator(se
 /** Waits until the page has looked again, and what it saw is on the screen. */
 async function nextLook(): Promise<void> {
   const before = await textIn(".times");
-  await page.page.locator(".times").filter({ hasNotText: before }).waitFor();
+  await page.soon(page.page.locator(".times").filter({ hasNotText: before }));
 }
 
 async function alarm(code: string): Promise<string> {
   const found = page.page.locator(`.alarm[data-code="${code}"]`);
-  await found.waitFor({ timeout: 10_000 });
+  await page.soon(found);
   return found.innerText();
 }
 
@@ -62,7 +62,7 @@ describeInBrowser("a node that tells the truth", () => {
     await head("pass").waitFor();
     expect(await head("pass").innerText()).toMatch(/5 leaves[^]*signed by 2 nodes, a quorum; the first/u);
     node.leaves = history(9);
-    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    await page.soon(page.page.getByText("the 5 leaves seen before are its beginning"));
     expect(await head("pass").innerText()).toMatch(/9 leaves 4 more than when this page saw it first/u);
     // An origin without an anchor is not shown as good, and the trust root is.
     expect(await page.page.locator('.head[data-mark="skip"]').count()).toBe(2);
@@ -226,7 +226,7 @@ describeInBrowser("a public log", () => {
   test("is watched without a key: growth is proved from its tiles, and a receipt is checked", async () => {
     await visit();
     node.leaves = history(9);
-    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    await page.soon(page.page.getByText("the 5 leaves seen before are its beginning"));
     expect(node.asked.some(({ path }) => path.endsWith("/tile/0/000.p/9"))).toBe(true);
     await page.page.locator("#anchor").fill(idAt(node.leaves, 1));
     await page.page.keyboard.press("Enter");
@@ -240,7 +240,7 @@ describeInBrowser("a public log", () => {
     await visit();
     node.fullTile = history(256);
     node.leaves = node.fullTile.slice(0, 9);
-    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    await page.soon(page.page.getByText("the 5 leaves seen before are its beginning"));
     const tiles = node.asked.filter(({ path }) => path.includes("/tile/")).map(({ path }) => path.split("/tile/")[1]);
     expect(tiles).toEqual(["0/000.p/9", "0/000"]);
     expect(await page.page.locator(".alarm").count()).toBe(0);
@@ -291,7 +291,7 @@ describeInBrowser("a node that does not answer", () => {
     await watch(ROOT_THK);
     await head("pass").waitFor();
     node.refuses = { status: 429, code: "rate_limited", retryAfter: 17 };
-    await page.page.getByText("The node asks to be asked less often (429 rate_limited)").first().waitFor();
+    await page.soon(page.page.getByText("The node asks to be asked less often (429 rate_limited)").first());
     expect(await textIn(".times")).toContain("the next try is in 17 s");
     await head("pass").waitFor();
   });
@@ -300,11 +300,11 @@ describeInBrowser("a node that does not answer", () => {
     await watch(ROOT_THK);
     await head("pass").waitFor();
     node.isDown = true;
-    await page.page.getByText("The node is not reachable").first().waitFor();
+    await page.soon(page.page.getByText("The node is not reachable").first());
     expect(await textIn(".times")).toContain("the next try is in 10 s");
     node.isDown = false;
     node.leaves = history(7);
-    await page.page.getByText("the 5 leaves seen before are its beginning").waitFor();
+    await page.soon(page.page.getByText("the 5 leaves seen before are its beginning"));
     expect(await page.page.locator(".alarm").count()).toBe(0);
   });
 });

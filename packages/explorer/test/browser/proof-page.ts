@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 
 export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));
 /** A page judges a hundred bundles in seconds, and on a busy machine in many. */
 const MANY_CARDS_MS = 100_000;
+/** How long a page may take for what it does after its timers have fired. */
+const SOON_MS = 20_000;
 export const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
 
 /** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
@@ -135,6 +137,7 @@ export class ProofPage {
   ): Promise<ProofPage> {
     const context = await browser.newContext({ offline, colorScheme, viewport: { width, height: 900 } });
     const opened = new ProofPage(await context.newPage());
+    await opened.page.clock.install();
     await opened.page.goto(address);
     await opened.page.getByRole("heading", { name: "Check what you were sent" }).waitFor();
     return opened;
@@ -147,6 +150,13 @@ export class ProofPage {
       buffer: typeof text === "string" ? Buffer.from(text, "utf8") : text,
     }));
     await this.page.locator("#chosen").setInputFiles(payloads);
+  }
+
+  /** Waits until something is on the screen, with the page's clock put forward: its timers fire at once. */
+  async soon(found: Locator): Promise<void> {
+    const deadline = Date.now() + SOON_MS;
+    while (!(await found.isVisible()) && Date.now() < deadline) await this.page.clock.runFor(1_000);
+    await found.waitFor({ timeout: 1_000 });
   }
 
   async pin(rootThk: string): Promise<void> {
