@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { formatVkey } from "@event-anchoring/protocol";
-import { BUNDLE_CHECKS } from "../../packages/bundle/src/verify/verify-bundle.ts";
+import { BUNDLE_CHECKS } from "@event-anchoring/bundle";
 import { Cluster } from "../../packages/bundle/test/vector-builders/bundle-cluster.ts";
 import { FileServer } from "../../packages/cli/test/file-server.ts";
 import { OwnWitness } from "../interop/own-witness.ts";

@@ -5,7 +5,7 @@ export { BundleError } from "./format/bundle-error.ts";
 export type { BundleJson } from "./json/strict-json.ts";
 export { parseBundle } from "./format/parse-bundle.ts";
 export type { ProvedScope } from "./verify/proved-scopes.ts";
-export { verifyBundle } from "./verify/verify-bundle.ts";
+export { BUNDLE_CHECKS, verifyBundle } from "./verify/verify-bundle.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "./verify/verify-bundle.ts";
 export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./format/assemble-bundle.ts";
 export type { OriginPart, TracedAnchor, WantedOfTrace } from "./format/assemble-bundle.ts";

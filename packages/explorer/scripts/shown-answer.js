@@ -1,14 +1,12 @@
 /** What the proof page shows of a receipt or a bundle, in the words of the SDKs. For tests; it is not published. */
+import { BUNDLE_CHECKS } from "@event-anchoring/bundle";
 
 /** `NOT VALID (code): step: …` of what was judged, `NOT VALID: … (code)` of what cannot be read. */
 const REFUSED = /^NOT VALID(?: \((?<code>\w+)\))?: .*?(?:\((?<unread>\w+)\))?$/su;
 const TRUST_ROOT_REFUSED = /^NOT VALID \(\w+\): the trust root is not valid: /u;
 const OUTCOMES = { pass: "valid", warn: "valid_as_stated", fail: "invalid" };
-/** Checks of a bundle; other lines say what they come to. */
-const CHECKS =
-  "trust_roots checkpoints state witnesses leaves ranges subject signatures records revocation superseded window " +
-  "authority stated scopes";
-const CHECK_OF = new Map(CHECKS.split(" ").map((code) => [code.replace("_", " "), code]));
+/** By the label of their line; other lines say what the checks come to. */
+const CHECK_OF = new Map(BUNDLE_CHECKS.map((code) => [code.replace("_", " "), code]));
 
 /** What is dropped on the page for a question, in order. */
 export function filesOf({ op, content, receipt, bundle, trust_roots: roots = [] }) {

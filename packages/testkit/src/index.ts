@@ -100,4 +100,5 @@ export {
   shippedPage,
 } from "./sdks/crosscheck-process.ts";
 export type { CrosscheckAnswer, SdkCommand } from "./sdks/crosscheck-process.ts";
+export { findChromium } from "./sdks/find-chromium.ts";
 export { proofTextOf } from "./sdks/proof-text.ts";

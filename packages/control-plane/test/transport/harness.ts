@@ -32,6 +32,7 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for: ${what}`);
+    // A turn of the loop, not the wait itself: that is for the condition.
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -1,7 +1,7 @@
 /** A peer that does what it likes: TLS by hand, frames by hand. */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 looks for it while it loads
 import "reflect-metadata";
-import { helloOf } from "./harness.ts";
+import { helloOf, until } from "./harness.ts";
 import type { TestCluster, TestNode } from "./harness.ts";
 import { randomBytes, webcrypto } from "node:crypto";
 import { connect } from "node:tls";
@@ -111,12 +111,8 @@ export class RawPeer {
   }
 
   async waitFor(what: string, condition: () => boolean): Promise<void> {
-    const deadline = performance.now() + 8000;
-    while (!condition()) {
-      if (performance.now() > deadline) throw new Error(`waited for ${what}`);
-      if (this.isClosed && !condition()) throw new Error(`closed while waiting for ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
+    await until(what, () => condition() || this.isClosed);
+    if (!condition()) throw new Error(`closed while waiting for ${what}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
+import { findChromium } from "@event-anchoring/testkit";
 import type { Browser, Locator, Page } from "playwright-core";
 
 export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -14,14 +15,6 @@ const MANY_CARDS_MS = 100_000;
 /** How long a page may take for what it does after its timers have fired. */
 const SOON_MS = 20_000;
 export const ARTEFACTS = join(CHECKOUT, "artefacts", "explorer");
-
-/** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
-function findChromium(): string | null {
-  const named = process.env["CHROMIUM"] ?? "";
-  if (named !== "") return named;
-  const { status, stdout } = spawnSync("which", ["chromium"], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : null;
-}
 
 const EXECUTABLE = findChromium();
 

@@ -1,5 +1,4 @@
 /** The built site in a real browser, from a web server that knows nothing but files. */
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
@@ -7,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
+import { findChromium } from "@event-anchoring/testkit";
 import type { Browser, Page } from "playwright-core";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,14 +16,6 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
   ".json": "application/json",
 };
-
-/** Where the browser is: CHROMIUM, or what the distribution's package installs. Null: nowhere. */
-function findChromium(): string | null {
-  const named = process.env["CHROMIUM"] ?? "";
-  if (named !== "") return named;
-  const { status, stdout } = spawnSync("which", ["chromium"], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : null;
-}
 
 const EXECUTABLE = findChromium();
 

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { findChromium } from "./find-chromium.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -31,13 +32,12 @@ export const ANCHORCTL = scriptOf("anchorctl", "cli", "bin", "crosscheck.js");
 /** The proof page, by the modules that it is made of. It judges the same, JSON too, and tells what it shows. */
 export const PROOF_PAGE = scriptOf("proof page", "explorer", "scripts", "crosscheck.js");
 
-/** The page as it is shipped, in a browser; null: there is none here. CHROMIUM names it, else it is looked for. */
+/** The page as it is shipped, in a browser; null: there is none here. */
 export function shippedPage(): SdkCommand | null {
-  const named = process.env["CHROMIUM"] ?? "";
-  const { status, stdout } = spawnSync("which", [named === "" ? "chromium" : named], { encoding: "utf8" });
-  if (status !== 0) return null;
+  const chromium = findChromium();
+  if (chromium === null) return null;
   const page = scriptOf("shipped page", "explorer", "scripts", "crosscheck-page.js");
-  return { ...page, args: [...page.args, stdout.trim()] };
+  return { ...page, args: [...page.args, chromium] };
 }
 
 /** A Python that can import this module of the SDK, and the variables for it; null: there is none here. */
