@@ -117,6 +117,8 @@ export class CrosscheckProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting: { readonly resolve: (line: string) => void; readonly reject: (error: Error) => void }[] = [];
   #stderr = "";
+  /** That the process has ended, and what it said last; null: it runs. */
+  #ended: Error | null = null;
 
   constructor(command: SdkCommand) {
     this.language = command.language;
@@ -126,12 +128,15 @@ export class CrosscheckProcess {
     // A process that has ended takes no question: its end is what is told.
     this.#child.stdin.on("error", () => {});
     this.#child.on("close", (code) => {
-      const error = new Error(`${this.language} ended with ${code}: ${this.#stderr.slice(-2000)}`);
-      this.#waiting.splice(0).forEach(({ reject }) => reject(error));
+      const ended = new Error(`${this.language} ended with ${code}: ${this.#stderr.slice(-2000)}`);
+      this.#ended = ended;
+      this.#waiting.splice(0).forEach(({ reject }) => reject(ended));
     });
   }
 
+  /** @throws Error if the process has ended, before it was asked or meanwhile */
   async ask(question: object): Promise<CrosscheckAnswer> {
+    if (this.#ended !== null) throw this.#ended;
     const line = await new Promise<string>((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#child.stdin.write(`${JSON.stringify(question)}\n`);
