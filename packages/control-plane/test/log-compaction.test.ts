@@ -16,6 +16,8 @@ let role: "leader" | "follower";
 let applied: number;
 /** How far the tables are. */
 let tablesIndex: number;
+/** How far the logs of enough nodes reach. */
+let heldByEnough: number;
 /** How far the logs of this leader's members reach. */
 let matches: number[];
 
@@ -29,6 +31,7 @@ beforeEach(() => {
   role = "follower";
   applied = 1_000_000;
   tablesIndex = 1_000_000;
+  heldByEnough = 1_000_000;
   matches = [];
 });
 
@@ -68,6 +71,7 @@ function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction 
     forgetLogTo: 0,
     node: { status, basicStatus: status },
     tablesIndex: () => tablesIndex,
+    heldByEnough: () => heldByEnough,
     pinnedIndex: () => pinned,
     onCompacted: (point) => told.push(point),
     onFailure: (error) => failures.push(error),
@@ -114,6 +118,48 @@ describe("an old log", () => {
     applied = 400;
     compaction().onApplied(2000);
     expect(compacted).toEqual([400]);
+  });
+});
+
+describe("a log that too few other nodes have", () => {
+  test("stays, and goes once they have it: without it, nobody could prove the state to them", async () => {
+    heldByEnough = 0;
+    const log = compaction();
+    for (let index = 1; index <= 5000; index++) log.onApplied(index);
+    expect(compacted).toEqual([]);
+    heldByEnough = 3000;
+    log.onApplied(5001);
+    await settle();
+    heldByEnough = 5002;
+    log.onApplied(5002);
+    await settle();
+    expect(compacted).toEqual([3000, 4002]);
+  });
+
+  test("goes in few cuts while they get it", async () => {
+    heldByEnough = 0;
+    const log = compaction();
+    for (let index = 1; index <= 5000; index++) log.onApplied(index);
+    for (let index = 5001; index <= 9000; index++) {
+      heldByEnough += 2;
+      log.onApplied(index);
+      if (index % 10 === 0) await settle();
+    }
+    expect(compacted.length).toBeLessThan(100);
+    expect(compacted.at(-1)).toBeGreaterThan(7000);
+  });
+
+  test("stays although it holds what an erasure has promised to forget, however long ago", () => {
+    heldByEnough = 39;
+    const log = compaction();
+    log.owe(40);
+    clock.advance(10 * ERASURE_WAIT_MS_MAX);
+    log.sweep();
+    expect(compacted).toEqual([]);
+    expect(log.owedEntries).toBe(40);
+    heldByEnough = 40;
+    log.sweep();
+    expect(compacted).toEqual([40]);
   });
 });
 

@@ -3,7 +3,10 @@ import type { Clock } from "@event-anchoring/telemetry";
 import type { RaftLogStorage } from "../ports/storage.ts";
 import type { LogSizes } from "./log-sizes.ts";
 
-/** An erasure waits this long for members that lack its entry. After that they need the state of a peer. */
+/**
+ * An erasure waits this long for members that lack its entry. After that they need the state of a peer. It waits longer
+ * only where too few nodes have the entry to prove that state.
+ */
 export const ERASURE_WAIT_MS_MAX = 30_000;
 
 export interface LogCompactionOptions {
@@ -21,6 +24,8 @@ export interface LogCompactionOptions {
   readonly node: Pick<RawNode, "basicStatus" | "status">;
   /** The tables hold every entry up to this one: a restart decides what follows again, from the log. */
   readonly tablesIndex: () => RaftIndex;
+  /** Entries after this one must stay: too few nodes have them to prove a state without them. */
+  readonly heldByEnough: () => RaftIndex;
   /** Entries after this one must stay; null: no such bound. */
   readonly pinnedIndex: () => RaftIndex | null;
   /** Engine and payload cache may forget them as well. */
@@ -42,6 +47,9 @@ interface Debt {
  *
  * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that
  * lags by less finds what it needs, one that lags by more takes over a state.
+ *
+ * Invariant: what is cut is in the logs of enough nodes to prove the state after it. A group of one voter with two
+ * members that both lag would otherwise never get further: neither takes over a state that one node has signed.
  *
  * An erasure is *owed* from the moment that its entry is applied until the log begins after it. A follower pays at
  * once. A leader first lets every other member have the entries, for 30 s at most; it does not cut off a node that is
@@ -80,16 +88,16 @@ export class LogCompaction {
   }
 
   onApplied(index: RaftIndex): void {
-    const { sizes, entriesKept, bytesKept, node, pinnedIndex, tablesIndex } = this.#options;
+    const { sizes, entriesKept, bytesKept } = this.#options;
     sizes.onApplied(index);
     const isOverEntries = index - entriesKept - sizes.compactedTo >= entriesKept * STEP;
     const isOverBytes = sizes.appliedBytes - bytesKept >= bytesKept * STEP;
-    const bound = pinnedIndex();
-    const isHeld = bound !== null && bound - sizes.compactedTo < entriesKept * STEP;
-    if (!(isOverEntries || isOverBytes) || isHeld || this.#isRunning) return;
-    const upTo = Math.max(index - entriesKept, sizes.cutFor(bytesKept));
-    // The engine learns of a chore of the apply lane only when all of it is done.
-    this.#compact(Math.min(upTo, bound ?? upTo, node.basicStatus().applied, tablesIndex()));
+    if (!(isOverEntries || isOverBytes) || this.#isRunning) return;
+    const due = Math.max(index - entriesKept, sizes.cutFor(bytesKept));
+    const upTo = Math.min(due, this.#bound());
+    // What may be cut grows slowly here: many small cuts would each cost as much as a large one.
+    if (upTo - sizes.compactedTo < (due - sizes.compactedTo) * STEP) return;
+    this.#compact(upTo);
   }
 
   /** Something in this entry or before it was erased. */
@@ -100,9 +108,9 @@ export class LogCompaction {
   /** Drops what is owed and can be dropped now. Called every few ms. */
   sweep(): void {
     if (this.#owed.length === 0) return;
-    const { clock, node, pinnedIndex, tablesIndex } = this.#options;
-    const { role, applied, progress } = node.status();
-    const bound = Math.min(applied, tablesIndex(), pinnedIndex() ?? Number.POSITIVE_INFINITY);
+    const { clock, node } = this.#options;
+    const { role, progress } = node.status();
+    const bound = this.#bound();
     // Only a leader sends entries.
     const needed = role === "leader" ? [...progress.values()].map(({ match }) => match) : [];
     const heldByAll = Math.min(...needed);
@@ -111,6 +119,14 @@ export class LogCompaction {
       ({ index, sinceMs }) => index <= bound && (index <= heldByAll || sinceMs <= overdueMs),
     );
     if (due !== undefined) this.#compact(due.index);
+  }
+
+  /** Nothing after this entry may be cut now. */
+  #bound(): RaftIndex {
+    const { node, tablesIndex, heldByEnough, pinnedIndex } = this.#options;
+    // The engine learns of a chore of the apply lane only when all of it is done.
+    const { applied } = node.basicStatus();
+    return Math.min(applied, tablesIndex(), heldByEnough(), pinnedIndex() ?? Number.POSITIVE_INFINITY);
   }
 
   #compact(upTo: RaftIndex): void {

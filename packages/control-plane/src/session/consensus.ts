@@ -41,6 +41,8 @@ export interface ConsensusParts {
   readonly wouldRefuse: (groups: readonly SentGroup[]) => boolean;
   /** The members as they are now. */
   readonly confState: () => ConfState;
+  /** The last entry that as many active nodes have as must sign a state before a peer takes it over. */
+  readonly heldByEnough: () => RaftIndex;
 }
 
 /**
@@ -83,7 +85,7 @@ export class Consensus {
     });
     this.compaction = this.#makeCompaction();
     this.#driver = this.#makeDriver();
-    this.rounds = new ReadRounds({ clock, lifeId: this.lifeId, readIndex: (id) => this.#driver.readIndex(id) });
+    this.rounds = new ReadRounds({ clock, lifeId: this.lifeId, readIndex: (id) => this.#readIndex(id) });
     this.failover = new Failover({
       environment,
       leader: () => this.leaderNodeId(),
@@ -121,7 +123,23 @@ export class Consensus {
   /** One message of a peer, already judged. */
   step(message: InboundMessage): void {
     this.acks.onHeard(message);
+    if (message.type === "MsgReadIndex" && !this.mayConfirmReads()) return;
     this.#driver.step(message);
+  }
+
+  /**
+   * False: this node is the only voter, leads, and has applied no entry of its term. The engine would answer a read
+   * index with the commit index it knows, and after a restart that can be older than what it has acknowledged. With
+   * more voters the engine itself waits for such an entry. Who asked asks again.
+   */
+  mayConfirmReads(): boolean {
+    const { voters, votersOutgoing } = this.#parts.confState();
+    if (voters.length > 1 || votersOutgoing.length > 0 || !this.isLeader()) return true;
+    return this.#options.state.appliedTerm === this.status().term;
+  }
+
+  #readIndex(context: Uint8Array): void {
+    if (this.mayConfirmReads()) this.#driver.readIndex(context);
   }
 
   /** Appends a payload to the log of this leader; its index, or null if this node does not take proposals now. */
@@ -224,7 +242,7 @@ export class Consensus {
 
   #makeCompaction(): LogCompaction {
     const { environment, promises, node } = this.#options;
-    const { life, confState } = this.#parts;
+    const { life, confState, heldByEnough } = this.#parts;
     return new LogCompaction({
       ...this.#options,
       clock: environment.clock,
@@ -233,6 +251,7 @@ export class Consensus {
       bytesKept: this.#options.logBytesKept,
       forgetLogTo: promises.current.forgetLogTo,
       tablesIndex: () => this.tables.writtenIndex,
+      heldByEnough,
       onCompacted: ({ index }) => {
         if (life.isEnded) return;
         this.cache.forget(index);

@@ -8,7 +8,7 @@ import type {
 } from "@event-anchoring/control-contract";
 import type { Members } from "../membership/members.ts";
 import type { Group } from "../membership/group.ts";
-import { type OriginFingerprint, type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
+import { type OriginFingerprint, type TrustRoot, bytesToHex, honestSigners } from "@event-anchoring/protocol";
 import { type OwnState, isSignedProgress } from "../promises/own-word.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { termMax } from "../raft/term-bound.ts";
@@ -17,7 +17,7 @@ import type { Life } from "./how-a-life-ends.ts";
 import { OwnHello } from "./own-hello.ts";
 import { PeerWords } from "./peer-words.ts";
 import type { SessionOptions } from "./session-options.ts";
-import type { Term } from "raft-ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 export interface PeerStandingParts {
   readonly consensus: Consensus;
@@ -39,6 +39,8 @@ export class PeerStanding {
   readonly words: PeerWords;
   readonly #options: SessionOptions;
   readonly #members: Members;
+  readonly #trustRoot: () => TrustRoot;
+  readonly #epoch: () => number;
   readonly #own: OwnHello;
 
   constructor(options: SessionOptions, parts: PeerStandingParts) {
@@ -47,6 +49,8 @@ export class PeerStanding {
     const { restored } = group;
     this.#options = options;
     this.#members = members;
+    this.#trustRoot = trustRoot;
+    this.#epoch = () => (restored.promised() ?? trustRoot()).epoch;
     this.memories = new PeerMemories(environment.clock);
     this.words = new PeerWords({
       offences,
@@ -68,7 +72,7 @@ export class PeerStanding {
       known,
       promises,
       lifeId: consensus.lifeId,
-      epoch: () => (restored.promised() ?? trustRoot()).epoch,
+      epoch: this.#epoch,
       trustRootVersion: () => trustRoot().version,
       rulesMax: parts.rulesMax,
       mark: () => restored.mark,
@@ -76,6 +80,23 @@ export class PeerStanding {
       sendTo: (nodeId, progress) => network.send(nodeId, "control", { type: "progress", progress }),
       broadcast: (progress) => parts.broadcast({ type: "progress", progress }),
     });
+  }
+
+  /**
+   * The last entry that enough active nodes have in their logs, by what each has signed: so many that one of them is
+   * honest if at most one lies. The state after it can be proven to a peer that has not got it.
+   */
+  heldByEnough(): RaftIndex {
+    const { identity, state } = this.#options;
+    const { nodes, quorum } = this.#trustRoot();
+    const reached = nodes.map(({ nodeId, status }) => {
+      if (status !== "active") return 0;
+      if (nodeId === identity.nodeId) return state.appliedIndex;
+      const said = this.memories.progressOf(nodeId);
+      // Logs agree up to where both have entries of one term. Other terms tell nothing about what was replaced.
+      return said?.term === state.appliedTerm && said.epoch === this.#epoch() ? said.index : 0;
+    });
+    return reached.sort((left, right) => right - left)[honestSigners(quorum) - 1] ?? 0;
   }
 
   /** Restores the memory of each peer from the promise file after a restart. */

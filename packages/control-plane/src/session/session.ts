@@ -59,6 +59,7 @@ export class Session implements SessionParts {
       onWritten: () => this.certifying.reads.onWritten(),
       wouldRefuse: (groups) => this.writes.wouldRefuse(groups),
       confState: () => this.membership.group.confState,
+      heldByEnough: () => this.membership.peers.heldByEnough(),
     });
     const membership = new Membership(options, { consensus, members, life, submit });
     const onCosigned = (): void => this.writes.queue.onCosigned();

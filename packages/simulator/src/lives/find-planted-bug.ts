@@ -38,6 +38,8 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   signed_entries_not_known_committed: ["signed_entry_offered_anew"],
   commit_hint_missing_after_compaction: ["kill"],
   compaction_beyond_tables: ["kill"],
+  compaction_beyond_enough: ["isolate", "copy_comes_late"],
+  read_index_before_own_term: ["power", "promise_fault", "isolate", "slow_disk"],
   not_after_ignored: ["copy_comes_late"],
   stale_membership_change_applied: ["membership_change_comes_late"],
   revoked_key_still_good: ["reset"],
@@ -50,6 +52,8 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
 const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> = {
   passed_points_unsigned: "1-3",
   stall_holds_back_operators: "3-5-3",
+  compaction_beyond_enough: "1-3",
+  read_index_before_own_term: "1-3",
 };
 
 /** These need witnesses. */

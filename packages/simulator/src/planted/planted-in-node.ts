@@ -53,6 +53,8 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
   if (bugs.has("api_ignores_applied_index")) certifying.reads.isWritten = () => true;
   if (bugs.has("compaction_beyond_tables")) cutWhatIsDecided(session);
+  if (bugs.has("compaction_beyond_enough")) peers.heldByEnough = () => Number.MAX_SAFE_INTEGER;
+  if (bugs.has("read_index_before_own_term")) consensus.mayConfirmReads = () => true;
   if (bugs.has("unwritten_client_event_ids_missed")) overlookUnwritten(session);
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
   if (bugs.has("rotten_slot_not_asked_about")) signUnasked(session);
