@@ -381,6 +381,8 @@ export class FaultInjector {
 
   #setBack(fault: Fault, machine: SimulatedMachine, images: DiskImages): void {
     if (fault === "clone") {
+      // Peers hear of what a leader itself has acknowledged up to 100 ms later: until then a copy of it may forget it.
+      if (machine === this.#leader()) return;
       this.#options.makeClone(machine, machine.images()).start();
       return;
     }

@@ -105,7 +105,9 @@ const KEPT_AFTER_MS = 1500;
 export function setBackKnownToOne(stage: Stage, machine: SimulatedMachine): number | null {
   const { network, machines, world, invariants } = stage;
   const keeper = stage.leader();
-  if (keeper === null || keeper === machine) return null;
+  // Without a session it tells nobody how far its log reaches: nobody could remember.
+  const session = machine.node?.session ?? null;
+  if (keeper === null || keeper === machine || session === null) return null;
   const images = machine.images();
   const others = machines.filter((each) => each !== machine && each !== keeper);
   const apart = others.flatMap(({ name }) => [network.link(machine.name, name), network.link(name, machine.name)]);

@@ -1,6 +1,6 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
 import { LIMITS, RELEASE_RULES } from "@event-anchoring/ledger";
-import { type TrustRoot, bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
+import { type TrustRoot, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import { type ClientCounts, Clients, operationOf } from "../clients/clients.ts";
 import {
   type ClusterPlan,
@@ -27,6 +27,7 @@ import { LifeTrace, type TraceLine } from "../world/life-trace.ts";
 import { type Broken, Invariants } from "../machine/invariants.ts";
 import { World } from "../world/world.ts";
 import { type WitnessesOfALife, witnessesOfALife } from "../witnesses/witnesses-of-a-life.ts";
+import { areTablesWritten, hasConverged, isLeaderAbandoned, lagOf } from "./convergence.ts";
 
 export interface LifeOptions {
   readonly seed: number;
@@ -73,6 +74,8 @@ const HARM_MS = 20_000;
 const BIRTH_MAX_MS = 10_000;
 /** Ten election timeouts. */
 const CONVERGE_MAX_MS = 20_000;
+/** A follower that has abandoned a leader a second time does not follow it for 20 s; a third time, for 40 s. */
+const ABANDONED_MAX_MS = 60_000;
 /**
  * A leader waits 30 s for members that lack entries to be compacted, and 60 s after the last request of one that takes
  * over a state.
@@ -284,16 +287,12 @@ class Life {
     this.#growth?.endStrikes();
     this.#faultInjector.end();
     await this.#runFor(4000);
-    await this.#until(
-      () => this.#hasConverged(),
-      "theClusterConvergesWhenFaultsEnd",
-      CONVERGE_MAX_MS,
-      () => this.#lag(),
-    );
+    await this.#converges();
     await this.#everyNodeServesAgain();
     await this.#aReconnectedFollowerIsHeard();
     await this.#whatIsErasedLeavesTheLogs();
-    await this.#until(() => this.#areTablesWritten(), "theClusterConvergesWhenFaultsEnd", TABLES_MAX_MS);
+    await this.#converges();
+    await this.#until(() => areTablesWritten(this.#serving()), "theClusterConvergesWhenFaultsEnd", TABLES_MAX_MS);
     for (const machine of this.#serving()) this.invariants.acknowledgedAnchorsSurvive(machine.name);
     this.invariants.whatWasRefusedIsNotAnchored(this.#clients.refused());
   }
@@ -404,37 +403,18 @@ class Life {
     return this.#clones.some((clone) => clone.identity.nodeId === name);
   }
 
-  #hasConverged(): boolean {
-    if (this.#growth?.isDone === false) return false;
-    const sessions = this.#serving().map(({ node }) => node?.session ?? null);
-    const effects = new Set(sessions.map((session) => (session === null ? "" : bytesToHex(session.state.effect))));
-    if (effects.size !== 1 || effects.has("")) return false;
-    return sessions.every((session) => {
-      if (session === null || session.leaderNodeId() === null) return false;
-      const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
-      if (session.membership.group.confState.voters.length !== active.length) return false;
-      // A node that has stopped for good holds the rules back until a trust root retires it.
-      if (active.length === sessions.length && session.state.rules !== NEXT_RULES.max) return false;
-      const origins = [...session.state.origins.values()];
-      return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
-    });
-  }
-
-  /** What is applied reaches the tables a moment later. */
-  #areTablesWritten(): boolean {
-    return this.#serving().every(
-      ({ node, database }) => database.appliedIndex >= (node?.session?.state.appliedIndex ?? 0),
+  /** Within its time after the last pause in which a follower does not follow a leader that decided no write of it. */
+  async #converges(): Promise<void> {
+    const untilMs = this.#world.nowMs + ABANDONED_MAX_MS;
+    while (isLeaderAbandoned(this.#serving()) && this.#world.nowMs < untilMs && this.invariants.broken === null) {
+      await this.#runFor(50);
+    }
+    await this.#until(
+      () => this.#growth?.isDone !== false && hasConverged(this.#serving()),
+      "theClusterConvergesWhenFaultsEnd",
+      CONVERGE_MAX_MS,
+      () => lagOf(this.#serving()),
     );
-  }
-
-  #lag(): string {
-    const states = this.#serving().map(({ name, node }) => {
-      const session = node?.session ?? null;
-      if (session === null) return `${name} has no session (${JSON.stringify(node?.status().serving ?? null)})`;
-      const { leaves } = session.view().uncovered;
-      return `${name} follows ${session.leaderNodeId()}, applied ${session.state.appliedIndex}, uncovered ${leaves}`;
-    });
-    return states.join("; ");
   }
 
   /** A write through each node, and a read of it through each. */
@@ -448,7 +428,7 @@ class Life {
         () => isDone,
         "everyNodeServesAgain",
         CONVERGE_MAX_MS,
-        () => this.#lag(),
+        () => lagOf(this.#serving()),
       );
     }
     for (const machine of this.#serving()) {
