@@ -1,7 +1,7 @@
 /** What a deployment plan comes to: settings of each host for Compose and for systemd, and values of the Helm chart. */
 import { join } from "node:path";
 import type { DeploymentPlan, PlacedNode } from "./deployment-plan.ts";
-import { makePrivateDirectory, writePrivateFile } from "./files.ts";
+import { makeNamedDirectory, makePrivateDirectory, writePrivateFile } from "./files.ts";
 import {
   API_PORT,
   CONTROL_PORT,
@@ -43,7 +43,7 @@ export function deploymentFiles(plan: DeploymentPlan, node: PlacedNode): Readonl
  * What an earlier plan wrote there is replaced.
  */
 export async function writeDeployment(plan: DeploymentPlan, outDir: string): Promise<void> {
-  await makePrivateDirectory(outDir);
+  await makeNamedDirectory(outDir);
   for (const node of plan.nodes) {
     const folder = join(outDir, node.nodeId);
     await makePrivateDirectory(folder);

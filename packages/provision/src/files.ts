@@ -20,10 +20,18 @@ export class PrivateFileError extends Error {
   }
 }
 
-/** Makes a folder (and those above it) that only its owner can enter. */
+/** Makes a folder of ours (and those above it) that only its owner can enter. One that is there is closed. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
+}
+
+/**
+ * Makes a folder that a person has named (and those above it): only its owner can enter it. One that is there keeps its
+ * mode, as it may hold other things: the working folder, or `/tmp`.
+ */
+export async function makeNamedDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
 }
 
 /**

@@ -39,7 +39,14 @@ export { scramVerifier } from "./scram.ts";
 export { hasCode } from "./has-code.ts";
 export { identityOf, isAlive, signalProcess } from "./process-identity.ts";
 export type { ProcessIdentity } from "./process-identity.ts";
-export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
+export {
+  PrivateFileError,
+  makeNamedDirectory,
+  makePrivateDirectory,
+  readPrivateFile,
+  readSeed,
+  writePrivateFile,
+} from "./files.ts";
 export { NodeCardError, formatNodeCard, parseNodeCard } from "./node-card.ts";
 export type { NodeCard } from "./node-card.ts";
 export {

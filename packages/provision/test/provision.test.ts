@@ -27,6 +27,7 @@ import {
   loadCertificateAuthority,
   loadCluster,
   loadFirstOperator,
+  makeNamedDirectory,
   readSeed,
   renewTls,
   spkiSha256Of,
@@ -51,6 +52,15 @@ function plan(changes: Partial<NewCluster> = {}): NewCluster {
   }));
   return { clusterName: "local", nodes, quorum: 2, outDir, nowMs: NOW_MS, ...changes };
 }
+
+test("a folder that a person names keeps its mode if it is there, and is private if it is made", async () => {
+  const parent = join(outDir, "..");
+  await chmod(parent, 0o755);
+  await makeNamedDirectory(parent);
+  expect((await stat(parent)).mode & 0o777).toBe(0o755);
+  await makeNamedDirectory(join(outDir, "within"));
+  for (const made of [outDir, join(outDir, "within")]) expect((await stat(made)).mode & 0o777).toBe(0o700);
+});
 
 /** Every file below a folder, relative. */
 async function filesBelow(dir: string): Promise<string[]> {

@@ -2,7 +2,7 @@ import { isLiveApiKey } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { makePrivateDirectory, writeTrustRoots } from "@event-anchoring/provision";
+import { makeNamedDirectory, writeTrustRoots } from "@event-anchoring/provision";
 import { BackupFile, describeDifference, fsckRecords, scanBackup, writeBackup } from "@event-anchoring/store";
 import type { AskedHead, BackupManifest, FsckReport, ScannedBackup } from "@event-anchoring/store";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
@@ -103,7 +103,7 @@ export async function verifyBackupCommand(
   return withBackup(path, async (file) => {
     const { scanned, report } = await judgeBackup(file, held, progress);
     if (trustRootsOut !== null) {
-      await makePrivateDirectory(trustRootsOut);
+      await makeNamedDirectory(trustRootsOut);
       await writeTrustRoots(trustRootsOut, scanned.chain);
     }
     const judged = { file, scanned, checked: report.checked, isPinned: held !== null };

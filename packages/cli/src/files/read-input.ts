@@ -130,6 +130,7 @@ export function replaceDurably(path: string, content: Uint8Array | string, mode:
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "permission denied",
+  EPERM: "the system does not permit it",
   EEXIST: "it exists already",
   EISDIR: "it is a folder",
   ENOTDIR: "a part of the path is not a folder",

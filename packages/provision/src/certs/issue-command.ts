@@ -6,7 +6,7 @@ import type { CertificateRole } from "@event-anchoring/control-contract";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { OPERATOR_LIFETIME_MS_MAX, issueCertificate, issueRequested, parseCertificate } from "../ca.ts";
 import { loadCertificateAuthority, loadCluster } from "../cluster-files.ts";
-import { makePrivateDirectory, writePrivateFile } from "../files.ts";
+import { makeNamedDirectory, writePrivateFile } from "../files.ts";
 import { CertsUsageError, OUT_DIR_DEFAULT, dateText, parseLifetime } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 
@@ -58,7 +58,7 @@ export async function issueCommand(args: readonly string[], terminal: CertsTermi
   const cluster = await loadCluster(outDir);
   const authority = await loadCertificateAuthority(outDir);
   const identity = { role, clusterId: hexToBytes(cluster.clusterId, 32), id };
-  await makePrivateDirectory(to);
+  await makeNamedDirectory(to);
   let certificate: string;
   if (values.request === undefined) {
     const issued = await issueCertificate(authority, identity, lifetimeMs, terminal.nowMs);
