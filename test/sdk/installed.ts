@@ -84,7 +84,7 @@ const npmInstall = (folder: string, ...args: string[]): Promise<string> =>
 
 describe("installed from a release alone", () => {
   beforeAll(async () => {
-    const makers = ["npm-sdk", "npm-anchorctl"];
+    const makers = ["npm-sdk", "npm-anchorctl", "npm-raft"];
     if (python !== null) makers.push("python");
     if (isRustBuilt) makers.push("crate");
     const only = makers.flatMap((maker) => ["--only", maker]);
@@ -111,6 +111,16 @@ describe("installed from a release alone", () => {
       });
     expect(await first(rootThk)).toMatch(/^\S+ is cosigned by \S+, \S+/u);
     await expect(first(ANOTHER_PIN)).rejects.toThrow("VerificationError");
+  }, 120_000);
+
+  test("the npm package of the consensus engine runs its first example", async () => {
+    const project = emptyFolder("npm-raft-ts");
+    await npmInstall(project, made(/^raft-ts-.*\.tgz$/u));
+    const readme = readFileSync(join(project, "node_modules/raft-ts/README.md"), "utf8");
+    writeFileSync(join(project, "first.mjs"), example(readme, "js"));
+    const [, printed = ""] = /it prints `([^`]+)`/u.exec(readme) ?? [];
+    expect(printed).not.toBe("");
+    expect(await run(project, process.execPath, ["first.mjs"])).toBe(`${printed}\n`);
   }, 120_000);
 
   describe("anchorctl", () => {
