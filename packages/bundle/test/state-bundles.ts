@@ -17,15 +17,14 @@ import {
 import type { HashAt, Leaf, SignedTrustRoot, StateHead, StateLeaf } from "@event-anchoring/protocol";
 import type { Signer } from "@event-anchoring/node-crypto";
 import {
-  EMPTY_STATE_PAGE,
   claimEntry,
   grantEntry,
   lineageEntry,
   proveState,
   stateLeafOf,
   updateStateTree,
+  StatePage,
 } from "@event-anchoring/ledger";
-import type { StatePage } from "@event-anchoring/ledger";
 import { RecordBook, targetsInView } from "@event-anchoring/records";
 import type { AnchorFact, AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { assembleStateBundle, leavesOfStateBundle, recordsOfStateBundle, stateValueOf } from "../src/index.ts";
@@ -74,7 +73,7 @@ const OTHERS = { raftIndex: 40, raftTerm: 2, rules: 1 };
 export class StateOfLeaves {
   readonly world: StateWorld;
   readonly book = new RecordBook(sha256);
-  readonly pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
+  readonly pages = new Map<string, StatePage>([["", StatePage.empty]]);
   readonly stateRoot: Uint8Array;
   readonly #leaves: readonly { readonly leaf: Leaf; readonly written: SignedLeaf }[];
   readonly #trees = new Map<string, SignedLeaf[]>();

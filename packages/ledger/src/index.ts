@@ -108,13 +108,7 @@ export {
   nextGroupIdsHash,
 } from "./decide/running-hash.ts";
 export type { ClientEventMark } from "./decide/running-hash.ts";
-export {
-  EMPTY_STATE_PAGE,
-  StatePagesMissing,
-  decodeStatePage,
-  encodeStatePage,
-  proveState,
-  stateRootOf,
-  updateStateTree,
-} from "./state-tree/state-pages.ts";
-export type { StatePage, StateSlot, StateTreeUpdate } from "./state-tree/state-pages.ts";
+export { StatePage } from "./state-tree/state-page.ts";
+export type { StateSlot } from "./state-tree/state-page.ts";
+export { StatePagesMissing, proveState, stateRootOf, updateStateTree } from "./state-tree/state-pages.ts";
+export type { StateTreeUpdate } from "./state-tree/state-pages.ts";

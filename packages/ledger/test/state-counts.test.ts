@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { stateRootOfLeaves } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
-import { EMPTY_STATE_PAGE, stateEntriesOf, stateLeafOf, updateStateTree } from "../src/index.ts";
-import type { Command, EntryDecision, StatePage } from "../src/index.ts";
+import { stateEntriesOf, stateLeafOf, updateStateTree, StatePage } from "../src/index.ts";
+import type { Command, EntryDecision } from "../src/index.ts";
 import { sha256 } from "../../../test/worlds/cluster.ts";
 import { LedgerHarness, event, record } from "../../../test/worlds/ledger-harness.ts";
 import { RandomLife } from "../../../test/worlds/random-life.ts";
@@ -11,7 +11,7 @@ import { claim, grant, parties, revocation } from "../../../test/worlds/signed-r
 
 /** A tree beside a ledger, and what each decision changed in it. */
 class CountedTree {
-  readonly pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
+  readonly pages = new Map<string, StatePage>([["", StatePage.empty]]);
   readonly leaves = new Map<string, StateLeaf>();
 
   /** Values and pages that are written. */

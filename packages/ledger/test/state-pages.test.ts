@@ -11,14 +11,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { StateLeaf, StateSubtree } from "@event-anchoring/protocol";
 import { proveState } from "../src/state-tree/state-pages.ts";
-import {
-  EMPTY_STATE_PAGE,
-  StatePagesMissing,
-  decodeStatePage,
-  encodeStatePage,
-  updateStateTree,
-} from "../src/index.ts";
-import type { StatePage } from "../src/index.ts";
+import { StatePagesMissing, updateStateTree, StatePage } from "../src/index.ts";
 import { hash, sha256 } from "../../../test/worlds/cluster.ts";
 
 const value = (text: string): Uint8Array => hash(`value ${text}`);
@@ -41,12 +34,12 @@ function rootByDefinition(leaves: readonly StateLeaf[], bit = 0): StateSubtree |
 }
 
 class Tree {
-  readonly pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
+  readonly pages = new Map<string, StatePage>([["", StatePage.empty]]);
   rootHash = EMPTY_STATE_ROOT;
 
   put(...leaves: readonly StateLeaf[]): this {
     const update = updateStateTree(this.pages, leaves, sha256);
-    for (const [prefix, page] of update.pages) this.pages.set(prefix, decodeStatePage(encodeStatePage(page)));
+    for (const [prefix, page] of update.pages) this.pages.set(prefix, StatePage.decode(page.bytes));
     this.rootHash = update.rootHash;
     return this;
   }
@@ -162,7 +155,7 @@ describe("a proof", () => {
 describe("pages", () => {
   test("that are not at hand are named, and nothing is changed", () => {
     const tree = new Tree().put(...LEAVES);
-    const top = new Map([["", tree.pages.get("") ?? EMPTY_STATE_PAGE]]);
+    const top = new Map([["", tree.pages.get("") ?? StatePage.empty]]);
     const { key } = leafOf("record 1");
     const prefix = bytesToHex(key).charAt(0);
     const missing = [prefix];
@@ -183,6 +176,6 @@ describe("pages", () => {
     ["too short", "0001"],
     ["bytes left over", "0000000000"],
   ])("refuse %s", (_, hex) => {
-    expect(() => decodeStatePage(Uint8Array.from(Buffer.from(hex, "hex")))).toThrow();
+    expect(() => StatePage.decode(Uint8Array.from(Buffer.from(hex, "hex")))).toThrow();
   });
 });

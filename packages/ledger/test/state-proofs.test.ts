@@ -2,8 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { shareStateProofs, stateKeyOf, stateRootOfProof } from "@event-anchoring/protocol";
 import type { PlacedStateLeaf, ProvedStateKey, StateLeaf } from "@event-anchoring/protocol";
-import { EMPTY_STATE_PAGE, proveState, updateStateTree } from "../src/index.ts";
-import type { StatePage } from "../src/index.ts";
+import { proveState, updateStateTree, StatePage } from "../src/index.ts";
 import { hash, sha256 } from "../../../test/worlds/cluster.ts";
 import { randomOf } from "../../../test/worlds/random-life.ts";
 
@@ -13,7 +12,7 @@ const LEAVES: readonly StateLeaf[] = Array.from({ length: 2_000 }, (_, at) => ({
 }));
 
 function treeOf(leaves: readonly StateLeaf[]): { pages: Map<string, StatePage>; rootHash: Uint8Array } {
-  const first = new Map([["", EMPTY_STATE_PAGE]]);
+  const first = new Map([["", StatePage.empty]]);
   const { pages, rootHash } = updateStateTree(first, leaves, sha256);
   return { pages: new Map([...first, ...pages]), rootHash };
 }

@@ -4,7 +4,8 @@
  * joins its two halves. So its root is a function of the keys and values alone, whatever the order in which they came.
  * docs/PROTOCOL.md, "State tree".
  */
-import { ZERO_32, compareBytes, concatBytes, equalBytes } from "./bytes.ts";
+import { ZERO_32, compareBytes, equalBytes } from "./bytes.ts";
+import { sha256Of } from "./crypto.ts";
 import type { Sha256 } from "./crypto.ts";
 import { assertByteLength } from "./ids.ts";
 import { tag } from "./tags.ts";
@@ -40,19 +41,19 @@ export interface StateProof {
 
 /** H(tag "state-key" ‖ kind u8 ‖ id): where a value lies. */
 export function stateKeyOf(kind: number, id: Uint8Array, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(tag("state-key"), Uint8Array.of(kind), id));
+  return sha256Of([tag("state-key"), Uint8Array.of(kind), id], sha256);
 }
 
 /** H(tag "state-leaf" ‖ key ‖ H(value)). */
 export function stateLeafHash({ key, valueHash }: StateLeaf, sha256: Sha256): Uint8Array {
   assertByteLength(key, 32, "state key");
   assertByteLength(valueHash, 32, "value hash");
-  return sha256(concatBytes(tag("state-leaf"), key, valueHash));
+  return sha256Of([tag("state-leaf"), key, valueHash], sha256);
 }
 
 /** H(tag "state-interior" ‖ left ‖ right); ZERO_32 represents a half without keys. */
 export function stateInteriorHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(tag("state-interior"), left, right));
+  return sha256Of([tag("state-interior"), left, right], sha256);
 }
 
 /** Two halves as one subtree: a lone leaf moves up, so that the tree has one shape for one set of keys. */

@@ -1,7 +1,6 @@
 /** Keys and values of the state tree, and a tree of them. */
 import { bytesToHex, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import {
-  EMPTY_STATE_PAGE,
   apiKeyEntry,
   claimEntry,
   erasureEntry,
@@ -10,6 +9,7 @@ import {
   operatorEntry,
   stateLeafOf,
   updateStateTree,
+  StatePage,
 } from "../../src/index.ts";
 import type { ApiKey, StateEntry } from "../../src/index.ts";
 import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
@@ -86,7 +86,7 @@ function ended(): Pick<ApiKey, "keyHash" | "revokedMs" | "endedBy"> {
 
 export function stateTreeVectors(): Json {
   const leaves = ENTRIES.map(([, entry]) => stateLeafOf(entry, sha256));
-  const { rootHash } = updateStateTree(new Map([["", EMPTY_STATE_PAGE]]), leaves, sha256);
+  const { rootHash } = updateStateTree(new Map([["", StatePage.empty]]), leaves, sha256);
   return {
     about: 'Entries of the state tree, and the root of the tree that has them all: docs/PROTOCOL.md, "State tree".',
     entries: ENTRIES.map(([name, entry]) => ({

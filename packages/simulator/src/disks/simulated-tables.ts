@@ -10,12 +10,11 @@ import {
   type FactsQuery,
   type FoundAnchor,
   type GrantPartiesQuery,
-  EMPTY_STATE_PAGE,
-  type StatePage,
   clientEventKey,
   stateEntriesOf,
   stateLeafOf,
   updateStateTree,
+  StatePage,
 } from "@event-anchoring/ledger";
 import { type ClaimRecord, type GrantRecord, LoadedRecords, claimPairHash } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -60,7 +59,7 @@ export class SimulatedTables {
   /** Sequences of claims by lineage, ascending. */
   readonly #lineages = new Map<number, number[]>();
   readonly #between = new Map<string, number>();
-  readonly #pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
+  readonly #pages = new Map<string, StatePage>([["", StatePage.empty]]);
   /** By the hex of the origin, ascending by size. */
   readonly #certificates = new Map<string, CertificateRow[]>();
   readonly #thinned: Set<string>;

@@ -1,6 +1,6 @@
 /** The pages of the state tree: compared with the entries that follow from a node's rows, and with one another. */
-import { EMPTY_STATE_PAGE, decodeStatePage, stateLeafOf, stateRootOf } from "@event-anchoring/ledger";
-import type { StateEntry, StatePage, StateSlot } from "@event-anchoring/ledger";
+import { stateLeafOf, stateRootOf, StatePage } from "@event-anchoring/ledger";
+import type { StateEntry, StateSlot } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
@@ -29,7 +29,7 @@ function pageRow(prefix: string, at: number): RowName {
 /** @returns null: it cannot be decoded */
 function pageOf(slots: Uint8Array): StatePage | null {
   try {
-    return decodeStatePage(slots);
+    return StatePage.decode(slots);
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;
@@ -37,7 +37,7 @@ function pageOf(slots: Uint8Array): StatePage | null {
 }
 
 function slotAt(page: StatePage, hex: string, digit: number): StateSlot {
-  return page[Number.parseInt(hex.charAt(digit), 16)] ?? null;
+  return page.slot(Number.parseInt(hex.charAt(digit), 16));
 }
 
 /** A key on its way down the tree. */
@@ -77,7 +77,7 @@ class PagesRead {
   /** @returns undefined: there is no such page. The tree without keys has none at all */
   at(prefix: string): StatePage | null | undefined {
     const page = this.#pages.get(prefix);
-    return page === undefined && prefix === "" ? EMPTY_STATE_PAGE : page;
+    return page === undefined && prefix === "" ? StatePage.empty : page;
   }
 }
 
@@ -129,7 +129,7 @@ const PAGES = {
 /** The hash that the tree states for a page; null: no page refers to it. */
 function statedHash({ prefix, above }: PageRow, stateRoot: Uint8Array): Uint8Array | null {
   if (prefix === "") return stateRoot;
-  const slot = slotAt((above === null ? null : pageOf(above)) ?? EMPTY_STATE_PAGE, prefix, prefix.length - 1);
+  const slot = slotAt((above === null ? null : pageOf(above)) ?? StatePage.empty, prefix, prefix.length - 1);
   return slot?.kind === "page" ? slot.hash : null;
 }
 
@@ -143,12 +143,13 @@ function judgePage(row: PageRow, stateRoot: Uint8Array, findings: Findings): num
     findings.add(name, "slots", "what cannot be decoded", "a page of the state tree");
     return 0;
   }
-  const leaves = page.filter((slot) => slot?.kind === "leaf");
-  const isLone = leaves.length === 1 && page.every((slot) => slot === null || slot.kind === "leaf");
-  if (prefix !== "" && (isLone || page.every((slot) => slot === null))) {
+  const { slots } = page;
+  const leaves = slots.filter((slot) => slot?.kind === "leaf");
+  const isLone = leaves.length === 1 && slots.every((slot) => slot === null || slot.kind === "leaf");
+  if (prefix !== "" && (isLone || slots.every((slot) => slot === null))) {
     findings.add(name, "slots", "a page for less than two keys", "none: a lone key is in the page above");
   }
-  const strays = page.filter((slot, digit) => {
+  const strays = slots.filter((slot, digit) => {
     return slot?.kind === "leaf" && !bytesToHex(slot.leaf.key).startsWith(`${prefix}${digit.toString(16)}`);
   });
   if (strays.length > 0) findings.add(name, "slots", "a key that does not belong there", "keys that begin with it");

@@ -1,6 +1,6 @@
 /** The state tree of this node: its pages in a table, and those near the root in memory. */
-import { EMPTY_STATE_PAGE, StatePagesMissing, stateRootOf, updateStateTree } from "@event-anchoring/ledger";
-import type { StatePage, StateTreeUpdate } from "@event-anchoring/ledger";
+import { StatePagesMissing, stateRootOf, updateStateTree, StatePage } from "@event-anchoring/ledger";
+import type { StateTreeUpdate } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
@@ -8,7 +8,7 @@ import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { loadStatePages } from "../tables/tree-pages.ts";
 
-/** Pages with prefixes up to this long stay in memory: at most 4,369 of them, a few MB. */
+/** Pages with prefixes up to this long stay in memory: at most 4,369 of them, with their hashes below 8 MB. */
 const KEPT_PREFIX_MAX = 3;
 /** Levels of pages that are read at once below a missing one: most keys end within these. */
 const PAGES_AHEAD = 3;
@@ -35,7 +35,7 @@ export class StateTree {
   async load(session: Reader): Promise<Uint8Array> {
     this.#pages.clear();
     await this.#read(session, [""], []);
-    return stateRootOf(this.#pages.get("") ?? EMPTY_STATE_PAGE, sha256);
+    return stateRootOf(this.#pages.get("") ?? StatePage.empty, sha256);
   }
 
   /**
@@ -66,7 +66,7 @@ export class StateTree {
     for (const prefix of missing) {
       if (this.#pages.has(prefix)) continue;
       if (prefix !== "") throw new StoreError("corrupt", `page "${prefix}" of the state tree is missing`);
-      this.#pages.set("", EMPTY_STATE_PAGE);
+      this.#pages.set("", StatePage.empty);
     }
   }
 }

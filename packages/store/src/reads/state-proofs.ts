@@ -1,6 +1,5 @@
 /** Proofs of values in the state tree of one snapshot. */
-import { EMPTY_STATE_PAGE, StatePagesMissing, proveState } from "@event-anchoring/ledger";
-import type { StatePage } from "@event-anchoring/ledger";
+import { StatePagesMissing, proveState, StatePage } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { StateProof } from "@event-anchoring/protocol";
@@ -41,7 +40,7 @@ export async function loadStateProofs(session: Reader, keys: readonly Uint8Array
     const { proofs, missing } = proofsFrom(pages, keys);
     if (missing.length === 0) return proofs;
     for (const [prefix, page] of await loadStatePages(session, prefixesBelow(missing, names))) pages.set(prefix, page);
-    if (!pages.has("")) pages.set("", EMPTY_STATE_PAGE);
+    if (!pages.has("")) pages.set("", StatePage.empty);
     const absent = missing.find((prefix) => !pages.has(prefix));
     if (absent !== undefined) throw new StoreError("corrupt", `page "${absent}" of the state tree is missing`);
   }

@@ -1,6 +1,6 @@
 /** state.tree_pages: pages of the state tree. */
-import { decodeStatePage, encodeStatePage } from "@event-anchoring/ledger";
-import type { StatePage, StateTreeUpdate } from "@event-anchoring/ledger";
+import { StatePage } from "@event-anchoring/ledger";
+import type { StateTreeUpdate } from "@event-anchoring/ledger";
 import { DecodeError } from "@event-anchoring/protocol";
 import { textArray } from "../postgres/binary-array.ts";
 import type { Parameter, Reader } from "../postgres/connection.ts";
@@ -30,7 +30,7 @@ const LOAD = {
 
 /** Prefixes, then slots. */
 export function statePageParameters(pages: StateTreeUpdate["pages"]): Parameter[] {
-  const rows = [...pages].map(([prefix, page]) => ({ prefix, slots: encodeStatePage(page) }));
+  const rows = [...pages].map(([prefix, page]) => ({ prefix, slots: page.bytes }));
   return arrays(rows, {});
 }
 
@@ -46,7 +46,7 @@ export async function loadStatePages(session: Reader, prefixes: readonly string[
 
 function decodePage(prefix: string, slots: Uint8Array): StatePage {
   try {
-    return decodeStatePage(slots);
+    return StatePage.decode(slots);
   } catch (cause) {
     if (!(cause instanceof DecodeError)) throw cause;
     throw new StoreError("corrupt", `page "${prefix}" of the state tree cannot be decoded`, { cause });
