@@ -57,9 +57,22 @@ interface Change {
   readonly leaf: StateLeaf;
 }
 
+/** Prefixes of the first pages on the paths of these keys that are not loaded. */
+function missingPages(pages: StatePages, keys: Iterable<string>): string[] {
+  const missing = new Set<string>();
+  for (const hex of keys) {
+    for (let digits = 0; ; digits++) {
+      const prefix = hex.slice(0, digits);
+      const page = pages.get(prefix);
+      if (page === undefined) missing.add(prefix);
+      if (page?.slot(digitAt(hex, digits))?.kind !== "page") break;
+    }
+  }
+  return [...missing];
+}
+
 class TreeDraft {
   readonly changed = new Map<string, StatePage>();
-  readonly missing: string[] = [];
   readonly #pages: StatePages;
   readonly #sha256: Sha256;
 
@@ -83,7 +96,7 @@ class TreeDraft {
     }
     const after = page.with(slots);
     this.changed.set(prefix, after);
-    if (prefix.length <= KNOWN_PREFIX_MAX && this.missing.length === 0) {
+    if (prefix.length <= KNOWN_PREFIX_MAX) {
       KNOWN.set(after, subtreesOf(page, this.#sha256).after(after, slots.keys(), this.#sha256));
     }
     return after;
@@ -94,9 +107,8 @@ class TreeDraft {
     if (first === undefined) return slot;
     if (slot?.kind === "page") {
       const page = this.#pages.get(prefix);
-      if (page !== undefined) return this.#pageSlot(this.put(prefix, page, changes));
-      this.missing.push(prefix);
-      return slot;
+      if (page === undefined) throw new StatePagesMissing([prefix]);
+      return this.#pageSlot(this.put(prefix, page, changes));
     }
     const isLone = changes.length === 1 && (slot === null || equalBytes(slot.leaf.key, first.leaf.key));
     if (isLone) return { kind: "leaf", leaf: first.leaf };
@@ -125,9 +137,11 @@ export function updateStateTree(pages: StatePages, leaves: readonly StateLeaf[],
     newest.set(hex, { hex, leaf });
   }
   if (newest.size === 0) return { rootHash: stateRootOf(rootPage, sha256), pages: new Map() };
+  // All at once, before the first hash: a tree that is begun and given up costs as much as one that is made.
+  const missing = missingPages(pages, newest.keys());
+  if (missing.length > 0) throw new StatePagesMissing(missing);
   const draft = new TreeDraft(pages, sha256);
   const after = draft.put("", rootPage, [...newest.values()]);
-  if (draft.missing.length > 0) throw new StatePagesMissing(draft.missing);
   return { rootHash: stateRootOf(after, sha256), pages: draft.changed };
 }
 

@@ -30,10 +30,13 @@ export function prefixesBelow(missing: readonly string[], keys: readonly string[
 /** Invariant: every page in memory equals that in the table, as of the last noted update. */
 export class StateTree {
   readonly #pages = new Map<string, StatePage>();
+  /** Prefixes of the pages in memory that the next update may change, and that are not kept after it. */
+  readonly #passing = new Set<string>();
 
   /** Root hash of the tree in the table. */
   async load(session: Reader): Promise<Uint8Array> {
     this.#pages.clear();
+    this.#passing.clear();
     await this.#read(session, [""], []);
     return stateRootOf(this.#pages.get("") ?? StatePage.empty, sha256);
   }
@@ -56,13 +59,17 @@ export class StateTree {
 
   /** The update is in the table. */
   note({ pages }: StateTreeUpdate): void {
-    for (const [prefix, page] of pages) this.#pages.set(prefix, page);
-    for (const prefix of this.#pages.keys()) if (prefix.length > KEPT_PREFIX_MAX) this.#pages.delete(prefix);
+    for (const [prefix, page] of pages) if (prefix.length <= KEPT_PREFIX_MAX) this.#pages.set(prefix, page);
+    for (const prefix of this.#passing) this.#pages.delete(prefix);
+    this.#passing.clear();
   }
 
   async #read(session: Reader, missing: readonly string[], keys: readonly string[]): Promise<void> {
     const asked = prefixesBelow(missing, keys);
-    for (const [prefix, page] of await loadStatePages(session, asked)) this.#pages.set(prefix, page);
+    for (const [prefix, page] of await loadStatePages(session, asked)) {
+      this.#pages.set(prefix, page);
+      if (prefix.length > KEPT_PREFIX_MAX) this.#passing.add(prefix);
+    }
     for (const prefix of missing) {
       if (this.#pages.has(prefix)) continue;
       if (prefix !== "") throw new StoreError("corrupt", `page "${prefix}" of the state tree is missing`);
