@@ -7,7 +7,7 @@ import { anchorctl } from "@event-anchoring/cli";
 import { ClusterLoad, headsAt, nodeFiles, startTestCluster, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { NodeUnits, lyingRelease } from "./node-units.ts";
-import { changeTrustRoot } from "./trust-root-steps.ts";
+import { changeTrustRoot } from "@event-anchoring/gates/anchorctl";
 
 const STEP_TIMEOUT_MS = 240_000;
 /** What is promised of a contradiction: docs/operating/threat-model.md. */

@@ -1,16 +1,17 @@
 /** Nodes join, are replaced and leave while clients write: by trust-root versions, made with anchorctl. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ClusterLoad, SqlSession, headsAt, nodeFiles, startTestCluster, until } from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { changeTrustRoot, mustRun } from "@event-anchoring/gates/anchorctl";
 import {
-  changeTrustRoot,
-  differencesWhenCalm,
-  mustRun,
-  offlineFailures,
-  renewalFailures,
+  ClusterLoad,
+  SqlSession,
+  headsAt,
+  nodeFiles,
   servedChain,
-  spread,
-} from "./trust-root-steps.ts";
+  startTestCluster,
+  until,
+} from "@event-anchoring/testkit";
+import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { differencesWhenCalm, offlineFailures, renewalFailures, spread } from "./trust-root-steps.ts";
 
 const WRITERS = 4;
 /** The least that can be set: whoever joins finds that the log has lost its beginning, and takes over the state. */

@@ -2,18 +2,10 @@
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ClusterLoad, nodeFiles, startTestCluster } from "@event-anchoring/testkit";
+import { changeTrustRoot, mustRun, rotateNode, runRoot, settleNode } from "@event-anchoring/gates/anchorctl";
+import { ClusterLoad, servedChain, startTestCluster } from "@event-anchoring/testkit";
 import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
-import {
-  changeTrustRoot,
-  differencesWhenCalm,
-  mustRun,
-  offlineFailures,
-  renewalFailures,
-  runRoot,
-  servedChain,
-  spread,
-} from "./trust-root-steps.ts";
+import { differencesWhenCalm, offlineFailures, renewalFailures, spread } from "./trust-root-steps.ts";
 
 const WRITERS = 4;
 const STEP_TIMEOUT_MS = 240_000;
@@ -40,15 +32,9 @@ const keys = (...names: readonly string[]): { readonly keys: readonly string[] }
 
 /** Draws other keys for a node; its new card. */
 async function rotated(nodeId: string, names: string): Promise<string> {
-  const { identityDir } = nodeFiles(setup.cluster, nodeId);
   const card = at(`${nodeId}-${names}.card`);
-  await mustRun(setup, ["member", "rotate", nodeId, "--identity", identityDir, "--keys", names, "--card", card]);
+  await rotateNode(setup, nodeId, names, card);
   return card;
-}
-
-async function settle(nodeId: string): Promise<unknown> {
-  const { identityDir } = nodeFiles(setup.cluster, nodeId);
-  return mustRun(setup, ["member", "settle", nodeId, "--identity", identityDir]);
 }
 
 describe("a cluster whose keys change while events are written", () => {
@@ -65,11 +51,11 @@ describe("a cluster whose keys change while events are written", () => {
       const [first = "", second = "", third = ""] = copies;
       for (const copy of copies) copyFileSync(at("v2"), copy);
       const sign = (copy: string, key: string): Promise<unknown> =>
-        mustRun(setup, ["root", "sign", copy, "--key", key, "--expect", String(proposed.root_thk)]);
+        mustRun(setup, ["root", "sign", copy, "--key", key, "--expect", String(proposed["root_thk"])]);
       await sign(first, join(setup.cluster.root, "root-keys", "root-1.seed"));
       await sign(second, at("alice"));
       const early = await runRoot(setup, ["root", "submit", first, second]);
-      expect([early.exitCode, early.json.failure]).toEqual([2, "signatures_missing"]);
+      expect([early.exitCode, early.json["failure"]]).toEqual([2, "signatures_missing"]);
       await sign(third, at("bob"));
       expect(await mustRun(setup, ["root", "submit", ...copies])).toMatchObject({ version: 2, changed: true });
       expect(await mustRun(setup, ["root", "show"])).toMatchObject({ version: 2, root_threshold: 2 });
@@ -84,10 +70,10 @@ describe("a cluster whose keys change while events are written", () => {
       const { root_thk: thk } = await mustRun(setup, ["root", "propose", "--out", at("v3"), "--expires", "300d"]);
       const sign = (key: string) => runRoot(setup, ["root", "sign", at("v3"), "--key", key, "--expect", String(thk)]);
       const old = await sign(join(setup.cluster.root, "root-keys", "root-1.seed"));
-      expect([old.exitCode, old.json.failure]).toEqual([2, "change_invalid"]);
+      expect([old.exitCode, old.json["failure"]]).toEqual([2, "change_invalid"]);
       expect((await sign(at("carol"))).json).toMatchObject({ complete: false });
       const run = await runRoot(setup, ["root", "submit", at("v3")]);
-      expect([run.exitCode, run.json.failure]).toEqual([2, "signatures_missing"]);
+      expect([run.exitCode, run.json["failure"]]).toEqual([2, "signatures_missing"]);
     },
     STEP_TIMEOUT_MS,
   );
@@ -99,7 +85,7 @@ describe("a cluster whose keys change while events are written", () => {
       // With n3 away nothing is certified without n1.
       await setup.cluster.node("n3").killProcesses();
       await load.more(20, STEP_TIMEOUT_MS);
-      expect(await settle("n1")).toMatchObject({ version: 3, replaced: ["cosigner"] });
+      expect(await settleNode(setup, "n1")).toMatchObject({ version: 3, replaced: ["cosigner"] });
       expect((await servedChain(setup, "n1")).newest.trustRoot.version).toBe(3);
     },
     STEP_TIMEOUT_MS,
@@ -115,7 +101,7 @@ describe("a cluster whose keys change while events are written", () => {
         keys("bob", "carol"),
       );
       await load.more(10, STEP_TIMEOUT_MS);
-      for (const id of ["n1", "n2"]) await settle(id);
+      for (const id of ["n1", "n2"]) await settleNode(setup, id);
       // With the new keys alone, so that nobody in the cluster speaks as it did when n3 went to sleep.
       for (const id of ["n1", "n2"]) {
         await setup.cluster.node(id).stopProcesses();
@@ -145,8 +131,8 @@ describe("a cluster whose keys change while events are written", () => {
         await mustRun(setup, ["root", "sign", at("bad"), "--key", at(key), "--expect", String(thk)]);
       }
       const run = await runRoot(setup, ["root", "submit", at("bad")]);
-      expect([run.exitCode, run.json.failure]).toEqual([3, "not_ready"]);
-      expect(run.json.detail).toMatch(/1 of the 2 nodes .* n1: the cosigner key that the trust root names is not/u);
+      expect([run.exitCode, run.json["failure"]]).toEqual([3, "not_ready"]);
+      expect(run.json["detail"]).toMatch(/1 of the 2 nodes .* n1: the cosigner key that the trust root names is not/u);
       expect((await servedChain(setup, "n1")).newest.trustRoot.version).toBe(4);
     },
     STEP_TIMEOUT_MS,
@@ -189,7 +175,7 @@ describe("when that is over", () => {
       expect(await mustRun(setup, ["root", "fetch", ...given])).toMatchObject({ version: 4 });
       writeFileSync(join(folder, "root-thk.txt"), `${"00".repeat(32)}\n`);
       const run = await runRoot(setup, ["root", "fetch", ...given]);
-      expect([run.exitCode, run.json.failure]).toEqual([1, "pin_mismatch"]);
+      expect([run.exitCode, run.json["failure"]]).toEqual([1, "pin_mismatch"]);
     },
     STEP_TIMEOUT_MS,
   );

@@ -3,7 +3,14 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { mustAnchorctl, runAnchorctl } from "@event-anchoring/gates/anchorctl";
+import {
+  changeTrustRoot,
+  mustAnchorctl,
+  prepareNode,
+  runAnchorctl,
+  settingsOf,
+  takeBackup,
+} from "@event-anchoring/gates/anchorctl";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import { BackupFile } from "@event-anchoring/store";
@@ -13,21 +20,19 @@ import {
   claimBody,
   nodeFiles,
   partyOf,
+  servedChain,
   signClaim,
   startTestCluster,
   until,
 } from "@event-anchoring/testkit";
 import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
-import { changeTrustRoot, differencesWhenCalm, offlineFailures, servedChain } from "../cluster/trust-root-steps.ts";
+import { differencesWhenCalm, offlineFailures } from "../cluster/trust-root-steps.ts";
 import {
   STEP_TIMEOUT_MS,
   logOf,
   loseNode,
-  prepareNode,
   readiness,
-  settingsOf,
   signRoot,
-  takeBackup,
   untilReady,
   withAllScopes,
 } from "./restored-cluster.ts";

@@ -1,31 +1,14 @@
 /** What the drills of backup and restore do to a test cluster, with the commands that an operator types. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustAnchorctl } from "@event-anchoring/gates/anchorctl";
-import { SqlSession, nodeFiles, until } from "@event-anchoring/testkit";
+import { nodeFiles, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 
 export const STEP_TIMEOUT_MS = 300_000;
 const DIGEST_BYTES = 32;
 const ALL_SCOPES = 15;
-
-/** The settings file of a node's control plane. */
-export function settingsOf({ cluster }: TestCluster, nodeId: string): string {
-  return join(cluster.root, "nodes", nodeId, "control-plane.json");
-}
-
-/** @param flags `--unsigned` where no cluster is left that could sign it */
-export async function takeBackup(
-  setup: TestCluster,
-  nodeId: string,
-  name: string,
-  flags: readonly string[] = [],
-): Promise<string> {
-  const out = join(setup.cluster.root, name);
-  await mustAnchorctl(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out, ...flags]);
-  return out;
-}
 
 /** What somebody who can write the file does: gives an API key every scope, and computes the hash anew. */
 export function withAllScopes(backup: string, label: string): string {
@@ -37,20 +20,6 @@ export function withAllScopes(backup: string, label: string): string {
   const path = `${backup}.forged`;
   writeFileSync(path, Buffer.concat([body, createHash("sha256").update(body).digest()]));
   return path;
-}
-
-/** A node that was prepared and has not run: identity, settings, an empty database. */
-export async function prepareNode(setup: TestCluster, nodeId: string): Promise<void> {
-  const node = await setup.cluster.addNode(nodeId);
-  await node.killProcesses();
-  const { promiseFile, databaseUrl } = nodeFiles(setup.cluster, nodeId);
-  for (const path of [promiseFile, `${promiseFile}.lock`, `${promiseFile}.new`]) rmSync(path, { force: true });
-  const session = await SqlSession.open(databaseUrl);
-  try {
-    for (const schema of ["node", "state"]) await session.rows(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
-  } finally {
-    await session.close();
-  }
 }
 
 /** The node ends, and what it has promised is carried away: without it, it can never start again. */

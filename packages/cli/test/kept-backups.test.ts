@@ -15,9 +15,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { prepareNode } from "@event-anchoring/gates/anchorctl";
 import { SqlSession, nodeFiles, startTestCluster, startTestPostgres, until } from "@event-anchoring/testkit";
 import type { TestCluster, TestPostgres } from "@event-anchoring/testkit";
-import { prepareNode } from "../../../test/long/restored-cluster.ts";
 import { anchorctl } from "../src/index.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 

@@ -19,7 +19,8 @@ import {
   wrongAnswers,
 } from "@event-anchoring/testkit";
 import type { FlippedBit, LoadAnswer, PlantedCode, Question, TestCluster } from "@event-anchoring/testkit";
-import { flipBackup, anchorctlVerify, takeBackup } from "../src/flips/backup-flips.ts";
+import { takeBackup } from "../src/anchorctl/backups.ts";
+import { flipBackup, anchorctlVerify } from "../src/flips/backup-flips.ts";
 import { damageNode, metBits } from "../src/flips/node-flips.ts";
 import type { FlipRound } from "../src/flips/node-flips.ts";
 import type { Place } from "../src/flips/places.ts";

@@ -70,7 +70,7 @@ export { NEXT_RULES } from "./records/next-rules.ts";
 export { HOLD_MS_MAX, hostileBodies, hostileHolds } from "./overload/hostile-bodies.ts";
 export { checkReadiness, othersShare, storm } from "./overload/overload.ts";
 export type { Check, Storm } from "./overload/overload.ts";
-export { trustRootsOf } from "./cluster/trust-roots.ts";
+export { servedChain, trustRootsOf } from "./cluster/trust-roots.ts";
 export { FeedReader, assertHeadsChained } from "./clients/feed-reader.ts";
 export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";

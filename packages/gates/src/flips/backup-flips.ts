@@ -1,9 +1,9 @@
 import { rmSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { Seeded } from "@event-anchoring/simulator";
 import { flipBack, flipBit } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
-import { mustAnchorctl, runAnchorctl } from "../anchorctl/run-anchorctl.ts";
+import { takeBackup } from "../anchorctl/backups.ts";
+import { runAnchorctl } from "../anchorctl/run-anchorctl.ts";
 
 /** Exit codes of `anchorctl` that mean: this file cannot be used. */
 const REFUSES = [1, 2];
@@ -14,14 +14,6 @@ export type BackupJudge = (path: string) => Promise<number>;
 /** `anchorctl backup verify`, with the cluster's trust roots. */
 export function anchorctlVerify({ cluster }: TestCluster): BackupJudge {
   return async (path) => (await runAnchorctl(["backup", "verify", path, "--cluster", cluster.root])).exitCode;
-}
-
-/** Takes a signed backup of a node. @returns its path */
-export async function takeBackup({ cluster }: TestCluster, nodeId: string, name: string): Promise<string> {
-  const settings = join(cluster.root, "nodes", nodeId, "control-plane.json");
-  const path = join(cluster.root, name);
-  await mustAnchorctl(["backup", "create", "--database", settings, "--out", path]);
-  return path;
 }
 
 /**

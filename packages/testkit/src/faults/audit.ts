@@ -37,13 +37,17 @@ const CAUGHT_UP_TIMEOUT_MS = 120_000;
  * Compares everything that clients and nodes were told with what every node has in the end: nothing lost, nothing
  * twice, nothing changed, nothing signed that does not exist. Call it when the cluster is ready and all writers have
  * stopped.
+ * @param trustRoots every version there has been. Default: the first one, which nobody has replaced
  */
-export async function audit(setup: TestCluster, recorder: Recorder): Promise<Audit> {
+export async function audit(
+  setup: TestCluster,
+  recorder: Recorder,
+  trustRoots: TrustRootChain = trustRootsOf(setup.cluster.file.trust_root),
+): Promise<Audit> {
   const { nodes } = setup.cluster.file;
   const logs = await equalLogs(setup);
   const [first = []] = logs;
   const { cosignatures, heads, anchored } = recorder;
-  const trustRoots = trustRootsOf(setup.cluster.file.trust_root);
   const tips = await Promise.all(nodes.map(({ id }) => certainHeadsAt(setup, id)));
   const broken = [
     ...brokenPromises(recorder),

@@ -93,13 +93,13 @@ function machineMs(): number {
 export function readPeaksMb(groups: readonly ProcessGroup[]): Readonly<Record<string, number>> | null {
   if (process.platform !== "linux") return null;
   return Object.fromEntries(
-    groups.map((group) => [group.kind, Math.max(0, ...membersOf(group).map((pid) => peakKb(pid) * 1.024e-3))]),
+    groups.map((group) => [group.kind, Math.max(0, ...processesOf(group).map((pid) => peakKb(pid) * 1.024e-3))]),
   );
 }
 
 /** Lets the peaks begin anew. Where the system forbids it, they count from the start of each process. */
 export function forgetPeaks(groups: readonly ProcessGroup[]): void {
-  for (const pid of groups.flatMap(membersOf)) {
+  for (const pid of groups.flatMap(processesOf)) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
     } catch {
@@ -114,7 +114,7 @@ export type WakeUps = Readonly<Record<string, ReadonlyMap<string, number>>>;
 /** Null where the system does not tell. */
 export function readWakeUps(groups: readonly ProcessGroup[]): WakeUps | null {
   if (process.platform !== "linux") return null;
-  return Object.fromEntries(groups.map((group) => [group.kind, new Map(membersOf(group).flatMap(wakeUpsOf))]));
+  return Object.fromEntries(groups.map((group) => [group.kind, new Map(processesOf(group).flatMap(wakeUpsOf))]));
 }
 
 /** By kind; those of a thread that has ended in between are not known. */
@@ -148,7 +148,8 @@ export function readMainThreadMs(pid: number): number | null {
   return nanoseconds === undefined ? null : Number(nanoseconds) / 1e6;
 }
 
-function membersOf({ pids, hasChildren }: ProcessGroup): readonly number[] {
+/** The processes of a group that there are now. */
+export function processesOf({ pids, hasChildren }: ProcessGroup): readonly number[] {
   return hasChildren ? pids.flatMap((pid) => [pid, ...childrenOf(pid)]) : pids;
 }
 
