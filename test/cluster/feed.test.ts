@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { HeadEvent } from "@event-anchoring/api-contract";
 import { Client, verifyTrustRoot } from "@event-anchoring/sdk";
 import type { FollowedHead } from "@event-anchoring/sdk";
-import { ClusterLoad, FeedReader, assertHeadsChained, until } from "@event-anchoring/testkit";
+import { ClusterLoad, LastingFollower, assertHeadsChained, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { eraseSharedCluster, sharedCluster } from "../shared-cluster.ts";
 import { killLeader } from "./kill-leader.ts";
@@ -25,51 +24,7 @@ afterAll(async () => {
   await eraseSharedCluster();
 }, 240_000);
 
-/** Whoever follows an origin for good: at another node as soon as one ends or refuses, from where it was. */
-class LastingFollower {
-  readonly heads: HeadEvent[] = [];
-  connections = 0;
-  #reader: FeedReader | null = null;
-  #isStopped = false;
-  readonly #done: Promise<void>;
-
-  constructor(origin: string, firstNode: number) {
-    this.#done = this.#run(`/v1/origins/${origin}/feed`, firstNode);
-  }
-
-  get size(): number {
-    return this.#all().at(-1)?.tree_size ?? 0;
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#reader?.close();
-    await this.#done;
-  }
-
-  #all(): readonly HeadEvent[] {
-    return [...this.heads, ...(this.#reader?.heads ?? [])];
-  }
-
-  async #run(path: string, firstNode: number): Promise<void> {
-    const { nodes, api_key } = setup.cluster.file;
-    const key = api_key ?? "";
-    for (let at = firstNode; !this.#isStopped; at += 1) {
-      const port = Number(new URL(nodes[at % nodes.length]?.api_url ?? "").port);
-      const headers = { "x-api-key": key, ...(this.size === 0 ? {} : { "last-event-id": String(this.size) }) };
-      this.#reader = await FeedReader.open(port, path, headers);
-      if (this.#reader.status !== 0) {
-        if (this.#reader.status === 409) throw new Error("a node knows less than another one has shown");
-        this.connections += 1;
-        await until("the feed ends", () => this.#reader?.isEnded === true || this.#isStopped, 600_000);
-        this.heads.push(...this.#reader.heads);
-      }
-      this.#reader = null;
-    }
-  }
-}
-
-/** The same by the SDK, which verifies each head. */
+/** As a LastingFollower, by the SDK, which verifies each head. */
 class SdkFollower {
   readonly heads: FollowedHead[] = [];
   readonly #controller = new AbortController();
@@ -101,7 +56,7 @@ test(
   "followers who move between nodes miss and double nothing, while leaders are killed under load",
   async () => {
     const origin = setup.cluster.file.nodes[0]?.origin_fingerprint ?? "";
-    const followers = Array.from({ length: FOLLOWERS }, (_, at) => new LastingFollower(origin, at));
+    const followers = Array.from({ length: FOLLOWERS }, (_, at) => new LastingFollower(setup, origin, at));
     const sdk = new SdkFollower(origin);
     load = ClusterLoad.start(setup, WRITERS);
     for (let kill = 0; kill < KILLS; kill += 1) {

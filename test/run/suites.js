@@ -1,7 +1,7 @@
 /** Suites that take minutes each; they need more time than another suite's test may take. */
 export const LONG = [
   "test/long/**/*.test.ts",
-  "packages/gates/test/{bit-flips,power-cuts}.test.ts",
+  "packages/gates/test/{bit-flips,power-cuts,short-day}.test.ts",
   "test/simulation/planted-bugs.test.ts",
   "test/deploy/three-machines.test.ts",
   "test/cluster/{membership,trust-root,alerts,rolling-upgrade}.test.ts",
@@ -25,7 +25,7 @@ export const SLOW = [
   "packages/control-plane/test/{cluster-faults,erasure-process,growth,records-cluster}.test.ts",
   "packages/dev-cluster/test/embedded-postgres.test.ts",
   "packages/explorer/test/browser/*.test.ts",
-  "packages/gates/test/{requests,shipped-page}.test.ts",
+  "packages/gates/test/{days,requests,shipped-page}.test.ts",
   "packages/provision/test/certs.test.ts",
   "packages/release/test/{debian-packages,npm-adapters,npm-programs,npm-sdk,spdx}.test.ts",
   "packages/records/test/record-book.test.ts",

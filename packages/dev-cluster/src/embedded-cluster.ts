@@ -40,6 +40,8 @@ export interface EmbeddedClusterOptions {
   readonly logEntriesKept?: number;
   /** Where the ports of a new cluster begin. Default 7301; clusters that start side by side need a place each. */
   readonly firstPort?: number;
+  /** Settings of each node's Postgres, over those that it has here. Default: none. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   readonly faultHooks?: FaultHooks;
   readonly reporter: Reporter;
 }
@@ -175,6 +177,7 @@ export class EmbeddedCluster {
         installation,
         postgresPort: socketNumbers.next(),
         logEntriesKept: options.logEntriesKept ?? null,
+        postgresSettings: options.postgresSettings ?? {},
         witness: witnesses.get(node.nodeId) ?? null,
         faultHooks: options.faultHooks ?? {},
         onPid: (name, pid) => {

@@ -35,6 +35,7 @@ export interface EmbeddedNodeOptions {
   readonly postgresPort: number;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
+  readonly postgresSettings: Readonly<Record<string, string>>;
   /** Null: it witnesses no other logs. */
   readonly witness: NodeWitness | null;
   readonly faultHooks: FaultHooks;
@@ -77,6 +78,7 @@ export class EmbeddedNode {
         environment: { ...installation.environment, ...faultHooks.environment?.(node.nodeId, "postgres") },
       },
       user: folder.postgresUser,
+      settings: options.postgresSettings,
       bootstrapSql: [...ROLES_SQL, `CREATE DATABASE ${DATABASE} OWNER ${OWNER_ROLE};`],
       onLog: (chunk) => postgresLog.write(chunk),
     });

@@ -86,6 +86,8 @@ async function run({ gates, untilMs, batchMs, jobs, stop }: Run, out: Out): Prom
       from: nextSeed(lines, gate.name, hashOf(gate)),
       jobs,
       isOver: () => stop.aborted || performance.now() >= endMs,
+      forMs: endMs - performance.now(),
+      say: (told) => out.write(`${told}\n`),
       commit,
       sources: hashOf(gate),
       now: () => new Date().toISOString(),

@@ -6,6 +6,8 @@ export interface BatchPlan {
   readonly from: number;
   readonly jobs: number;
   readonly isOver: () => boolean;
+  readonly forMs: number;
+  readonly say: (line: string) => void;
   readonly commit: string;
   readonly sources: string;
   /** The present time, RFC 3339, and a clock that is never set. */
@@ -18,7 +20,7 @@ export interface BatchPlan {
  * @returns its line; null: nothing was finished
  */
 export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
-  const { gate, from, jobs, isOver, commit, sources, now, monotonicMs } = plan;
+  const { gate, from, jobs, isOver, forMs, say, commit, sources, now, monotonicMs } = plan;
   const startedMs = monotonicMs();
   const figures: Record<string, number> = {};
   const failures: Failure[] = [];
@@ -30,7 +32,7 @@ export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
     for (const [name, figure] of Object.entries(given)) figures[name] = (figures[name] ?? 0) + figure;
   };
   try {
-    await gate.run({ from, jobs, isOver, note, fail: (failure) => failures.push(failure) });
+    await gate.run({ from, jobs, isOver, forMs, note, say, fail: (failure) => failures.push(failure) });
   } catch (error) {
     to += 1;
     failures.push({ seed: String(to), what: `the gate ended: ${String(error)}` });

@@ -38,15 +38,17 @@ export function withTable(page: string, table: string): string | null {
 }
 
 function figureLines(gates: readonly Gate[], lines: readonly ResultLine[]): readonly string[] {
-  return gates.flatMap(({ name, means = [] }) => {
+  return gates.flatMap(({ name, means = {} }) => {
     const newest = batchesOf(lines, name).at(-1);
     if (newest === undefined) return [];
     const { figures, count } = totalsOf(batchesOf(lines, name, newest.sources));
     const told = [...figures]
       .sort(([left], [right]) => (left < right ? -1 : 1))
-      .map(([figure, sum]) =>
-        means.includes(figure) ? `${figure} ${(sum / count).toFixed(1)} each` : `${figure} ${number(sum)}`,
-      );
+      .map(([figure, sum]) => {
+        const by = means[figure];
+        if (by === undefined) return `${figure} ${number(sum)}`;
+        return `${figure} ${(sum / (by === null ? count : (figures.get(by) ?? 0))).toFixed(1)} each`;
+      });
     return told.length === 0 ? [] : [`- \`${name}\` on that code: ${told.join("; ")}.`];
   });
 }

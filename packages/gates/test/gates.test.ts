@@ -61,7 +61,7 @@ function line(over: Partial<BatchLine>): BatchLine {
 }
 
 describe("a batch", () => {
-  const plan = { from: 5, jobs: 2, isOver: () => false, commit: "0123456", sources: "one" };
+  const plan = { from: 5, jobs: 2, isOver: () => false, forMs: 1000, say: () => {}, commit: "0123456", sources: "one" };
   const clock = { now: () => "2026-11-23T15:00:00.000Z", monotonicMs: () => 1000 };
 
   test("counts what it has finished, with its seeds, figures and failures", async () => {
@@ -180,7 +180,9 @@ describe("the table", () => {
     expect(table).toContain("- `a` on that code: acknowledged 40.");
     expect(table).toContain("| a | 3 | `0123456` | a \\| b | `89abcde` |");
     expect(tableOf([gate("a")], [...lines, failed])).toContain("| a | 3 | `0123456` | a \\| b | not yet |");
-    expect(tableOf([{ ...gate("a"), means: ["acknowledged"] }], [line({})])).toContain("acknowledged 10.0 each.");
+    expect(tableOf([{ ...gate("a"), means: { acknowledged: null } }], [line({})])).toContain("acknowledged 10.0 each.");
+    const judged = line({ figures: { percent: 909, judged: 9 } });
+    expect(tableOf([{ ...gate("a"), means: { percent: "judged" } }], [judged])).toContain("percent 101.0 each.");
     expect(tableOf([gate("a")], [])).toContain("No batch has been run.");
   });
 

@@ -1,6 +1,6 @@
 export { startTestPostgres } from "./postgres/test-postgres.ts";
 export type { TestDatabase, TestPostgres } from "./postgres/test-postgres.ts";
-export { readCpu } from "./overload/process-usage.ts";
+export { processesOf, readCpu } from "./overload/process-usage.ts";
 export type { CpuReading } from "./overload/process-usage.ts";
 export { differencesAt, headsAt, receiptFailures } from "./cluster/acknowledged.ts";
 export { ClusterLoad } from "./cluster/cluster-load.ts";
@@ -22,6 +22,8 @@ export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";
 export { MixedLoad } from "./faults/mixed-load.ts";
 export { Recorder } from "./faults/recorder.ts";
+export { HeadReader } from "./faults/head-reader.ts";
+export { RecordWriter } from "./faults/record-writer.ts";
 export { judgedHistory } from "./faults/judged-history.ts";
 export { HistoryChecker } from "./faults/history-checker.ts";
 export { CLOCK_NEMESES } from "./faults/clock-nemeses.ts";
@@ -71,6 +73,7 @@ export { HOLD_MS_MAX, hostileBodies, hostileHolds } from "./overload/hostile-bod
 export { checkReadiness, othersShare, storm } from "./overload/overload.ts";
 export type { Check, Storm } from "./overload/overload.ts";
 export { servedChain, trustRootsOf } from "./cluster/trust-roots.ts";
+export { LastingFollower } from "./cluster/lasting-follower.ts";
 export { FeedReader, assertHeadsChained } from "./clients/feed-reader.ts";
 export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";

@@ -1,4 +1,5 @@
 import { BIT_FLIPS } from "./bit-flips.ts";
+import { DAYS } from "./days.ts";
 import type { Gate } from "./gate.ts";
 import { HISTORIES } from "./histories.ts";
 import { KILL_GATE } from "./kills.ts";
@@ -17,4 +18,5 @@ export const GATES: readonly Gate[] = [
   BIT_FLIPS,
   REQUESTS,
   MUTATIONS,
+  DAYS,
 ];

@@ -16,9 +16,13 @@ export interface Batch {
   readonly jobs: number;
   /** Whether nothing new may begin: its time is over, or somebody has ended the run. */
   readonly isOver: () => boolean;
+  /** How much time the batch has from its beginning on, in milliseconds, unless somebody ends the run. */
+  readonly forMs: number;
   /** So many more are done, the last of which had this seed. */
   readonly note: (count: number, seed: number, figures?: Figures) => void;
   readonly fail: (failure: Failure) => void;
+  /** A line for the person who watches. */
+  readonly say: (line: string) => void;
 }
 
 /** One kind of proof. */
@@ -36,8 +40,8 @@ export interface Gate {
   readonly sources: readonly string[];
   /** Why it cannot run on this machine; null: it can. */
   readonly missing: () => string | null;
-  /** Figures that are shown for each of what is counted, and not as sums. */
-  readonly means?: readonly string[];
+  /** Figures that are not shown as sums, and what they are divided by: another figure, or null for the count. */
+  readonly means?: Readonly<Record<string, string | null>>;
   /** Resolves when the batch is over. An error ends it, and is a failure. */
   readonly run: (batch: Batch) => Promise<void>;
 }

@@ -13,7 +13,7 @@ export const PLANTED: Gate = {
   firstStop: BUGS.length,
   // What sees the bugs, and the list of them.
   sources: [...CONSENSUS_SOURCES, "packages/simulator/src"],
-  means: ["seeds taken"],
+  means: { "seeds taken": null },
   missing: () => null,
   run: async ({ from, isOver, note, fail }) => {
     for (let place = from; !isOver(); place++) {

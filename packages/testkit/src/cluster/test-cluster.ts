@@ -21,7 +21,7 @@ export interface TestCluster {
 
 /** A real cluster in a folder of its own, with its processes run from the build. Call `erase()` in the end. */
 export async function startTestCluster(
-  options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "faultHooks"> = {},
+  options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "postgresSettings" | "faultHooks"> = {},
 ): Promise<TestCluster> {
   const notices: string[] = [];
   const reporter = {

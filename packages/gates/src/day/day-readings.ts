@@ -1,0 +1,129 @@
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { SqlSession, clusterGroups, nodeFiles, processesOf, readCpu } from "@event-anchoring/testkit";
+import type { ProcessGroup, TestCluster } from "@event-anchoring/testkit";
+
+const KB = 1024;
+/** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */
+const ROW_OVERHEAD = 170;
+
+const SIZES_SQL = `
+  SELECT (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+          WHERE n.nspname = 'state' AND c.relkind = 'r') AS tables,
+         (SELECT sum(octet_length(payload) + ${ROW_OVERHEAD}) FROM node.raft_log) AS log,
+         pg_total_relation_size('node.raft_log') AS log_table,
+         (SELECT max(sequence) + 1 FROM state.anchors) AS anchors`;
+
+/** Names of what is read, which the judge's steps name too. */
+export const SIZES = {
+  apiMemory: "memory of api processes",
+  controlPlaneMemory: "memory of control planes",
+  postgresMemory: "memory of Postgres",
+  tables: "tables for each anchor",
+  log: "raft log",
+  logTable: "table of the raft log",
+  wal: "WAL",
+  promises: "promise files",
+} as const;
+
+interface Tables {
+  readonly tables: number;
+  readonly anchors: number;
+}
+
+/** Reads memory and disk of the nodes with which a cluster began; all figures are sums over these. */
+export class DayReadings {
+  readonly #setup: TestCluster;
+  readonly #nodeIds: readonly string[];
+  readonly #sessions: readonly SqlSession[];
+  readonly #empty: Tables;
+
+  private constructor(setup: TestCluster, nodeIds: readonly string[], sessions: readonly SqlSession[], empty: Tables) {
+    this.#setup = setup;
+    this.#nodeIds = nodeIds;
+    this.#sessions = sessions;
+    this.#empty = empty;
+  }
+
+  /** @param setup nothing has been anchored yet: what its tables take now is not counted to any anchor */
+  static async open(setup: TestCluster): Promise<DayReadings> {
+    const nodeIds = setup.cluster.file.nodes.map(({ id }) => id);
+    const sessions = await Promise.all(nodeIds.map((id) => SqlSession.open(nodeFiles(setup.cluster, id).databaseUrl)));
+    const { tables, anchors } = await sumsOf(sessions);
+    return new DayReadings(setup, nodeIds, sessions, { tables, anchors });
+  }
+
+  /** What a slice's sizes are. Memory is left out while a process is down. */
+  async sizes(): Promise<Readonly<Record<string, number>>> {
+    const { tables, anchors, log, logTable } = await sumsOf(this.#sessions);
+    return {
+      ...this.#memory(),
+      [SIZES.tables]: (tables - this.#empty.tables) / (anchors - this.#empty.anchors),
+      [SIZES.log]: log,
+      [SIZES.logTable]: logTable,
+      [SIZES.wal]: this.#sumOverNodes(({ databaseDir }) => folderBytes(join(databaseDir, "pg_wal"))),
+      [SIZES.promises]: this.#sumOverNodes(({ promiseFile }) => statSync(promiseFile).size),
+    };
+  }
+
+  /** Processor time that the nodes' processes have taken; NaN while one is down. */
+  processorMs(): number {
+    const groups = clusterGroups(this.#nodeIds.map((id) => this.#setup.entry(id)));
+    const ms = readCpu(groups)?.ms;
+    return (ms?.["api"] ?? NaN) + (ms?.["control_plane"] ?? NaN) + (ms?.["postgres"] ?? NaN);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sessions.map((session) => session.close()));
+  }
+
+  #memory(): Readonly<Record<string, number>> {
+    const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
+    if (entries.some(({ pids }) => Object.values(pids).includes(null))) return {};
+    const [api, controlPlane, postgres] = clusterGroups(entries);
+    return {
+      [SIZES.apiMemory]: residentBytes(api, "VmRSS"),
+      [SIZES.controlPlaneMemory]: residentBytes(controlPlane, "VmRSS"),
+      // Shared buffers are of a fixed size, and fill as data is read.
+      [SIZES.postgresMemory]: residentBytes(postgres, "RssAnon"),
+    };
+  }
+
+  #sumOverNodes(of: (files: ReturnType<typeof nodeFiles>) => number): number {
+    return this.#nodeIds.reduce((sum, id) => sum + of(nodeFiles(this.#setup.cluster, id)), 0);
+  }
+}
+
+async function sumsOf(sessions: readonly SqlSession[]) {
+  const rows = (await Promise.all(sessions.map((session) => session.rows(SIZES_SQL)))).flat();
+  const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+  // Every node holds every anchor: tables and anchors are both counted once for each node.
+  return { tables: sum("tables"), log: sum("log"), logTable: sum("log_table"), anchors: sum("anchors") };
+}
+
+function residentBytes(group: ProcessGroup | undefined, field: "VmRSS" | "RssAnon"): number {
+  const pids = group === undefined ? [] : processesOf(group);
+  return pids.reduce((sum, pid) => sum + statusKb(pid, field) * KB, 0);
+}
+
+function statusKb(pid: number, field: string): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return Number(new RegExp(`^${field}:\\s*(\\d+) kB`, "mu").exec(status)?.[1] ?? 0);
+  } catch {
+    // A backend that has ended since it was listed.
+    return 0;
+  }
+}
+
+function folderBytes(folder: string): number {
+  return readdirSync(folder, { withFileTypes: true }).reduce(
+    (sum, file) => (file.isFile() ? sum + fileBytes(join(folder, file.name)) : sum),
+    0,
+  );
+}
+
+function fileBytes(path: string): number {
+  // Postgres renames and removes segments meanwhile.
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,88 @@
+import { RATIO_MAX } from "../day/judge.ts";
+import type { Ratio } from "../day/judge.ts";
+import { liveDay } from "../day/live-day.ts";
+import type { DayResult } from "../day/live-day.ts";
+import type { Figures, Gate } from "./gate.ts";
+import { SERVICE_SOURCES } from "./sources.ts";
+
+const GROUPS = ["memory and disk", "p50", "p99"] as const;
+const JUDGED = "minutes judged";
+const SHARE = "processors that the nodes took, in %";
+const SHOWN = 5;
+
+/** The worst ratio of a group, in percent, times the minutes of the day; and these minutes. */
+function namesOf(group: Ratio["group"]): { readonly worst: string; readonly minutes: string } {
+  return { worst: `${group} in the end, in % of the beginning, the worst`, minutes: `minutes with ${group} judged` };
+}
+
+/** A batch is one day on one cluster. */
+export const DAYS: Gate = {
+  name: "days",
+  counts: "minutes of a day of ordinary load, with restarts, rotations, members, backups, restores and erasures",
+  fails: `memory, disk or latency that grows to above ${RATIO_MAX}, a lost record, an unplanned 5xx or end of a process`,
+  toReach: 1440,
+  firstStop: 120,
+  sources: [...SERVICE_SOURCES, "packages/cli/src"],
+  means: Object.fromEntries([
+    [SHARE, JUDGED],
+    ...GROUPS.map(namesOf).map(({ worst, minutes }) => [worst, minutes] as const),
+  ]),
+  missing: () => (process.platform === "linux" ? null : "memory is what /proc says"),
+  run: async ({ from: seed, forMs, isOver, note, fail, say }) => {
+    let minutes = 0;
+    const onMinute = (): void => {
+      minutes += 1;
+      note(1, seed);
+    };
+    const result = await liveDay({ seed, forMs, isOver, onMinute, say });
+    note(0, seed, figuresOf(result, minutes));
+    for (const line of linesOf(result.judged?.ratios ?? [])) say(line);
+    if (result.judged === null) say("  not judged: the day was cut off, too short, or a turn has failed");
+    for (const what of failuresOf(result)) fail({ seed: `${seed}`, what });
+  },
+};
+
+function figuresOf({ judged, turns, anchored, answered, askedAgain, heads }: DayResult, minutes: number): Figures {
+  const ratios = judged?.ratios ?? [];
+  const verdicts = (wanted: Ratio["verdict"]): number => ratios.filter(({ verdict }) => verdict === wanted).length;
+  const share =
+    judged === null || Number.isNaN(judged.share) ? {} : { [JUDGED]: minutes, [SHARE]: 100 * judged.share * minutes };
+  return {
+    ...turns,
+    "acknowledged and audited": anchored,
+    "requests answered": answered,
+    "asked again after a 503 with a reason, or no answer": askedAgain,
+    "heads followed": heads,
+    ...share,
+    ...worstOf(ratios, "memory and disk", minutes),
+    ...worstOf(ratios, "p50", minutes),
+    ...worstOf(ratios, "p99", minutes),
+    "ratios that hold": verdicts("holds"),
+    "ratios undecided": verdicts("undecided"),
+  };
+}
+
+/** The worst ratio that could be told. A mean over minutes: batches add up what each has, times its minutes. */
+function worstOf(ratios: readonly Ratio[], wanted: Ratio["group"], minutes: number): Figures {
+  const told = ratios.filter(({ group, ratio }) => group === wanted && !Number.isNaN(ratio));
+  if (told.length === 0) return {};
+  const names = namesOf(wanted);
+  return { [names.worst]: 100 * minutes * Math.max(...told.map(({ ratio }) => ratio)), [names.minutes]: minutes };
+}
+
+function linesOf(ratios: readonly Ratio[]): readonly string[] {
+  return ratios.map(({ group, name, first, last, ratio, low, high, verdict, reason }) => {
+    const told = `${figure(first)} to ${figure(last)}, ${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+    return `  ${group}, ${name}: ${told}: ${verdict}${reason === null ? "" : `, ${reason}`}`;
+  });
+}
+
+function failuresOf({ broken, judged }: DayResult): readonly string[] {
+  const above = (judged?.ratios ?? []).filter(({ verdict }) => verdict === "broken");
+  const more = broken.length > SHOWN ? [`and ${broken.length - SHOWN} more`] : [];
+  return [...linesOf(above).map((line) => line.trim()), ...broken.slice(0, SHOWN), ...more];
+}
+
+function figure(value: number): string {
+  return value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+}
