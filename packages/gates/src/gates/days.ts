@@ -19,7 +19,7 @@ function namesOf(group: Ratio["group"]): { readonly worst: string; readonly minu
 export const DAYS: Gate = {
   name: "days",
   counts: "minutes of a day of ordinary load, with restarts, rotations, members, backups, restores and erasures",
-  fails: `memory, disk or latency that grows to above ${RATIO_MAX}, a lost record, an unplanned 5xx or end of a process`,
+  fails: `memory, disk or latency that grows to above ${RATIO_MAX}, a lost record, an unplanned 5xx or end`,
   toReach: 1440,
   firstStop: 120,
   sources: [...SERVICE_SOURCES, "packages/cli/src"],
