@@ -9,7 +9,7 @@ import { mustAnchorctl } from "../anchorctl/run-anchorctl.ts";
 import { changeTrustRoot, mustRun, rotateNode, settleNode } from "../anchorctl/trust-root-changes.ts";
 
 /** Databases are made and nodes elected on a machine that does other things too. */
-const READY_TIMEOUT_MS = 600_000;
+const STEP_TIMEOUT_MS = 600_000;
 const CHANGE_WAIT = "10m";
 /** For one call of an operator, in seconds. */
 const CALL_TIMEOUT = ["--timeout", "120"];
@@ -151,14 +151,18 @@ function present<Item>(item: Item | undefined): readonly Item[] {
 async function forgotten(setup: TestCluster, nodeId: string, clientEventId: string): Promise<void> {
   const session = await SqlSession.open(nodeFiles(setup.cluster, nodeId).databaseUrl);
   try {
-    await until(`${nodeId} has forgotten ${clientEventId}`, async () => {
-      const [row] = await session.rows(
-        `SELECT (SELECT count(*) FROM node.raft_log WHERE position(convert_to($1, 'UTF8') IN payload) > 0)
+    await until(
+      `${nodeId} has forgotten ${clientEventId}`,
+      async () => {
+        const [row] = await session.rows(
+          `SELECT (SELECT count(*) FROM node.raft_log WHERE position(convert_to($1, 'UTF8') IN payload) > 0)
               + (SELECT count(*) FROM state.anchors WHERE client_event_id = $1) AS found`,
-        [clientEventId],
-      );
-      return Number(row?.["found"]) === 0;
-    });
+          [clientEventId],
+        );
+        return Number(row?.["found"]) === 0;
+      },
+      STEP_TIMEOUT_MS,
+    );
   } finally {
     await session.close();
   }
@@ -173,7 +177,7 @@ async function apiKey(day: DayAtWork): Promise<void> {
   const headers = { authorization: `Bearer ${old.apiKey}` };
   const isRefused = async (id: string): Promise<boolean> =>
     (await fetch(`${setup.entry(id).api_url}/v1/limits`, { headers })).status === 401;
-  for (const id of nodeIds) await until(`${id} refuses the old key`, () => isRefused(id));
+  for (const id of nodeIds) await until(`${id} refuses the old key`, () => isRefused(id), STEP_TIMEOUT_MS);
 }
 
 /**
@@ -193,7 +197,7 @@ function nextNodeOf(day: DayAtWork): string {
 }
 
 async function untilReady(setup: TestCluster, nodeIds: readonly string[]): Promise<void> {
-  for (const id of nodeIds) await until(`${id} is ready`, () => isReady(setup, id), READY_TIMEOUT_MS);
+  for (const id of nodeIds) await until(`${id} is ready`, () => isReady(setup, id), STEP_TIMEOUT_MS);
 }
 
 /** @returns a line for each erased client event id that a node answers otherwise than that it was erased */
