@@ -17,6 +17,8 @@ const server = createServer((request, response) => {
   fdatasyncSync(file);
   response.end("{}");
 });
+// A connection is kept for as long as its client likes: a client that is late finds it open.
+server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => process.stdout.write(`${server.address().port}\n`));
 process.stdin.resume();
 process.stdin.once("end", () => process.exit());

@@ -57,6 +57,8 @@ export class DayLoad {
       new VerifyingReader({ apiUrl: node.api_url, apiKey, recorder, onRefusal, onAnswer }),
     ]);
     this.#runs = Promise.all([...this.#writers, ...this.#readers].map((client) => client.run()));
+    // Whoever stops them hears of it.
+    this.#runs.catch(() => {});
   }
 
   static start(options: DayLoadOptions): DayLoad {

@@ -29,10 +29,13 @@ const POSTGRES_SETTINGS = {
   checkpoint_timeout: "30s",
   autovacuum_naptime: "5s",
 } as const;
-/** Processes and disks are as they will be from then on. */
-const WARM_UP_MS = 150_000;
+/**
+ * Answered requests after which processes and disks are as they will be: control planes hold what they are going to hold
+ * after about 4,000. On two quiet cores it takes three minutes; a machine that does other things takes longer.
+ */
+const WARM_ANSWERS = 5000;
 /** A shorter day has no parts that say anything. */
-const JUDGED_MIN_MS = 600_000;
+const JUDGED_MIN_MS = 570_000;
 /** Undisturbed, before what follows a turn. */
 const PAUSE_MS = 10_000;
 /** What a turn may take that has not had one yet. */
@@ -40,6 +43,7 @@ const TURN_MS = 45_000;
 /** What clients get for their last answers on a machine that does other things too. */
 const STOP_TIMEOUT_MS = 600_000;
 const MINUTE_MS = 60_000;
+const POLL_MS = 500;
 const MB = 1e6;
 /** Files that grow by whole segments, or by what the last vacuum has not given back, on three nodes. */
 const STEPS: Readonly<Record<string, number>> = { [SIZES.wal]: 3 * 16.8 * MB, [SIZES.logTable]: 3 * MB };
@@ -67,7 +71,7 @@ interface JudgedDay {
 export interface DayResult {
   /** What should not have been, each a line. */
   readonly broken: readonly string[];
-  /** Null: the day was too short, or cut off, or a turn failed. */
+  /** Null: the day was cut off, or too short for this machine, or a turn failed. */
   readonly judged: JudgedDay | null;
   /** How often, by name. */
   readonly turns: Readonly<Record<string, number>>;
@@ -132,10 +136,10 @@ class Day {
       await this.#changeClients(day);
       judged = await this.#pass(day, slices, readings);
     } finally {
+      await this.#stopClients();
       await slices.stop();
       await yardstick.stop();
       await readings.close();
-      await this.#stopClients();
     }
     const heads = await this.#followed(follower, nodeIds[0] ?? "");
     this.#plan.beforeAudit?.(this.#recorder);
@@ -145,21 +149,23 @@ class Day {
     return { broken: this.#broken, judged, turns: this.#turns, ...counts };
   }
 
-  /** @returns null: it was cut off, too short, or a turn has failed */
+  /** @returns null: it was cut off, or too short for this machine, or a turn has failed */
   async #pass(day: DayAtWork, slices: DaySlices, readings: DayReadings): Promise<JudgedDay | null> {
     const startMs = performance.now();
     const minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
     try {
-      const warmMs = startMs + Math.min(WARM_UP_MS, (this.#endMs - startMs) / 5);
+      // By half of the day the turns begin, warm or not.
+      await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= WARM_ANSWERS);
+      const isWarm = this.#answered >= WARM_ANSWERS;
+      const warmMs = performance.now();
       const partMs = (this.#endMs - warmMs) / 10;
       const lastMs = this.#endMs - partMs;
-      await this.#until(warmMs);
       const first = await this.#undisturbed(warmMs + partMs, slices, readings);
       const isWhole = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);
       await this.#until(Math.max(lastMs, performance.now() + PAUSE_MS));
       const last = await this.#undisturbed(this.#endMs, slices, readings);
       const isCutOff = performance.now() < this.#endMs - SLICE_MS;
-      if (!isWhole || isCutOff || this.#plan.forMs < JUDGED_MIN_MS) return null;
+      if (!isWarm || !isWhole || isCutOff || this.#plan.forMs < JUDGED_MIN_MS) return null;
       const ratios = judge({ first: first.slices, last: last.slices }, STEPS);
       return { ratios, share: (first.share + last.share) / 2 };
     } finally {
@@ -203,8 +209,10 @@ class Day {
     return true;
   }
 
-  async #until(timeMs: number): Promise<void> {
-    while (performance.now() < timeMs && !this.#plan.isOver()) await delay(Math.min(500, timeMs - performance.now()));
+  async #until(timeMs: number, isEnough: () => boolean = () => false): Promise<void> {
+    while (performance.now() < timeMs && !isEnough() && !this.#plan.isOver()) {
+      await delay(Math.max(0, Math.min(POLL_MS, timeMs - performance.now())));
+    }
   }
 
   async #changeClients({ key }: DayAtWork): Promise<void> {
@@ -223,10 +231,14 @@ class Day {
     const load = this.#load;
     this.#load = null;
     if (load === null) return;
-    const isStopped = load.stop().then(() => true);
-    if (await Promise.race([isStopped, delay(STOP_TIMEOUT_MS, false, { ref: false })])) return;
-    this.#broken.push(`writers wait for more than ${STOP_TIMEOUT_MS} ms`);
-    await load.abandon();
+    try {
+      const isStopped = load.stop().then(() => true);
+      if (await Promise.race([isStopped, delay(STOP_TIMEOUT_MS, false, { ref: false })])) return;
+      this.#broken.push(`writers wait for more than ${STOP_TIMEOUT_MS} ms`);
+      await load.abandon();
+    } catch (error) {
+      this.#broken.push(`the clients: ${String(error)}`);
+    }
   }
 
   #onAnswer(kind: string, answer: LoadAnswer, tookMs: number): void {

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { LoadClient } from "@event-anchoring/testkit";
 
 const EVERY_MS = 100;
+const TIMEOUT_MS = 600_000;
 const SCRIPT = fileURLToPath(new URL("../../bin/yardstick.js", import.meta.url));
 
 /** Asks a server that does the same all day; its latencies are the machine's. */
@@ -19,6 +20,8 @@ export class Yardstick {
     this.#child = child;
     this.#client = client;
     this.#run = this.#measure(onLatency);
+    // Whoever stops it hears of it.
+    this.#run.catch(() => {});
   }
 
   /** @param folder on the disk that the nodes write to @param onLatency called with milliseconds */
@@ -41,7 +44,7 @@ export class Yardstick {
   async #measure(onLatency: (tookMs: number) => void): Promise<void> {
     while (this.#isWanted) {
       const startedMs = performance.now();
-      await this.#client.get("/");
+      await this.#client.get("/", TIMEOUT_MS);
       onLatency(performance.now() - startedMs);
       await delay(EVERY_MS);
     }

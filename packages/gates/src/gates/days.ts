@@ -37,7 +37,8 @@ export const DAYS: Gate = {
     const result = await liveDay({ seed, forMs, isOver, onMinute, say });
     note(0, seed, figuresOf(result, minutes));
     for (const line of linesOf(result.judged?.ratios ?? [])) say(line);
-    if (result.judged === null) say("  not judged: the day was cut off, too short, or a turn has failed");
+    if (result.judged === null)
+      say("  not judged: the day was cut off, too short for this machine, or a turn has failed");
     for (const what of failuresOf(result)) fail({ seed: `${seed}`, what });
   },
 };

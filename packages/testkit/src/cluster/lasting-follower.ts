@@ -16,6 +16,8 @@ export class LastingFollower {
   constructor(setup: TestCluster, origin: string, firstNode: number) {
     this.#setup = setup;
     this.#done = this.#run(`/v1/origins/${origin}/feed`, firstNode);
+    // Whoever stops it hears of it.
+    this.#done.catch(() => {});
   }
 
   get size(): number {
