@@ -381,11 +381,11 @@ export class FaultInjector {
 
   #setBack(fault: Fault, machine: SimulatedMachine, images: DiskImages): void {
     if (fault === "clone") {
-      // Peers hear of what a leader itself has acknowledged up to 100 ms later: until then a copy of it may forget it.
       if (machine === this.#leader()) return;
       this.#options.makeClone(machine, machine.images()).start();
       return;
     }
+    if (fault === "database_set_back" && this.#isUnheard(machine, images)) return;
     machine.kill();
     const forgets = this.#forgets(fault, machine, images);
     if (fault !== "promise_file_lost" && fault !== "promise_file_set_back") machine.database.restore(images.database);
@@ -393,6 +393,15 @@ export class FaultInjector {
     else if (fault !== "database_set_back") machine.volume.restore(images.volume);
     machine.start();
     if (forgets) this.#mustBeFenced(fault, machine);
+  }
+
+  /**
+   * Whether a leader would forget entries that it alone knows to have acknowledged: peers hear of them up to 100 ms
+   * later, and its promise file with the next promise.
+   */
+  #isUnheard(machine: SimulatedMachine, images: DiskImages): boolean {
+    if (machine !== this.#leader() || this.#forgets("database_set_back", machine, images)) return false;
+    return images.database.rows.at(-1)?.entry.index !== machine.database.rows.at(-1)?.entry.index;
   }
 
   /** Whether the images lack a promise that another node or disk can know of. */
