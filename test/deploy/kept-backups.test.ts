@@ -1,4 +1,7 @@
-/** What docs/operating/kept-backups.md tells to type, typed: on a real cluster, and with the units' own account. */
+/**
+ * What docs/operating/kept-backups.md tells to type, typed: on a real cluster, with the units' own account, and by kubectl
+ * without a cluster.
+ */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,15 +10,17 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { commandsOf } from "./desk.ts";
+import { copyManifests, documentsOf, kustomized } from "./manifests.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const TIMEOUT_MS = 180_000;
-const PAGE = readFileSync(join(CHECKOUT, "docs/operating/kept-backups.md"), "utf8");
+const PATH = "docs/operating/kept-backups.md";
+const PAGE = readFileSync(join(CHECKOUT, PATH), "utf8");
 
 /** The only block of commands below a heading. */
 function commandsBelow(heading: string): string {
-  const section = PAGE.split(/^## /mu).find((text) => text.startsWith(`${heading}\n`)) ?? "";
-  const [block, ...others] = [...section.matchAll(/^```sh\n([^`]*)```/gmu)].map(([, text = ""]) => text);
+  const [block, ...others] = commandsOf(PATH, `## ${heading}`);
   if (block === undefined || others.length > 0) throw new Error(`there is one block below ${heading}`);
   return block;
 }
@@ -102,4 +107,105 @@ describeAccount(`the account of the units${canUnshare ? "" : " (skipped: takes r
       "anchoring-backup.timer",
     ]);
   }, 60_000);
+});
+
+interface Mount {
+  readonly name: string;
+  readonly mountPath: string;
+}
+
+interface Pod {
+  readonly containers: readonly {
+    readonly name: string;
+    readonly args: readonly string[];
+    readonly volumeMounts: readonly Mount[];
+  }[];
+  readonly initContainers: readonly { readonly args?: readonly string[]; readonly volumeMounts: readonly Mount[] }[];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly configMap?: { readonly name: string };
+    readonly secret?: { readonly secretName: string };
+  }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly data: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly template: { readonly spec: Pod };
+    readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: Pod } } };
+  };
+}
+
+const isKubectlThere = kustomized() !== null && documentsOf("") !== null;
+const describeKubernetes = isKubectlThere ? describe : describe.skip;
+const NO_KUBECTL = isKubectlThere ? "" : " (skipped: no kubectl, or no PyYAML here)";
+const FILES = ["recipients", "drill.key", "trust-root.txt", "root-thk.txt"];
+
+/** What a cluster would be told: no server is asked, and objects are printed in the place of being made. */
+const KUBECTL_ALONE = `kubectl() {
+  case "$*" in
+    *" create "*) command kubectl "$@" --dry-run=client --output yaml; echo --- ;;
+    "apply --kustomize "*) command kubectl kustomize "$3" ;;
+    *) echo "this asks a server: kubectl $*" >&2; return 1 ;;
+  esac
+}`;
+
+describeKubernetes(`with Kubernetes${NO_KUBECTL}`, () => {
+  const typed = (): readonly Manifest[] => {
+    const folder = mkdtempSync(join(tmpdir(), "anchoring-kept-kubernetes-"));
+    try {
+      copyManifests(join(folder, "deploy"), ["backup"]);
+      for (const name of FILES) writeFileSync(join(folder, name), `the ${name}\n`);
+      const script = ["set -e", KUBECTL_ALONE, commandsBelow("With Kubernetes")].join("\n");
+      const { status, stdout, stderr } = spawnSync("bash", ["-c", script], { cwd: folder, encoding: "utf8" });
+      expect([status, stderr]).toEqual([0, ""]);
+      return documentsOf(stdout) as readonly Manifest[];
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+  const named = (all: readonly Manifest[], kind: string, name: string): Manifest => {
+    const found = all.filter((each) => each.kind === kind && each.metadata.name === name);
+    if (found[0] === undefined || found.length > 1) throw new Error(`there are ${found.length} of ${kind} ${name}`);
+    return found[0];
+  };
+  /** The path below which a pod's container sees a volume. */
+  const pathOf = (mounts: readonly Mount[], volume: string): string =>
+    mounts.find(({ name }) => name === volume)?.mountPath ?? "";
+
+  test("makes what sidecar and drill mount: names, namespace, and files where the command lines look for them", () => {
+    const all = typed();
+    const [node, drill] = [named(all, "StatefulSet", "node-n1"), named(all, "CronJob", "backup-drill")];
+    const recipients = named(all, "ConfigMap", "backup-recipients");
+    const secret = named(all, "Secret", "backup-drill");
+    for (const { metadata } of [recipients, secret]) expect(metadata.namespace).toBe(node.metadata.namespace);
+
+    const sidecarPod = node.spec.template.spec;
+    const volume = sidecarPod.volumes.find(({ configMap }) => configMap?.name === recipients.metadata.name)?.name ?? "";
+    const sidecar = sidecarPod.containers.find(({ name }) => name === "backup");
+    expect(recipients.data).toEqual({ recipients: "the recipients\n" });
+    expect(sidecar?.args).toContain(`--recipients=${pathOf(sidecar?.volumeMounts ?? [], volume)}/recipients`);
+
+    const drillPod = drill.spec.jobTemplate.spec.template.spec;
+    const held = drillPod.volumes.find((each) => each.secret?.secretName === secret.metadata.name)?.name ?? "";
+    const [copy] = drillPod.initContainers;
+    const [container] = drillPod.containers;
+    expect(Object.entries(secret.data).map(([name, text]) => [name, Buffer.from(text, "base64").toString()])).toEqual(
+      ["drill.key", "root-thk.txt", "trust-root.txt"].map((name) => [name, `the ${name}\n`]),
+    );
+    // All of it is copied, root-thk.txt beside the trust root, where anchorctl looks for it.
+    const own = pathOf(container?.volumeMounts ?? [], "own");
+    expect(copy?.args).toEqual([`umask 077 && cp -L ${pathOf(copy?.volumeMounts ?? [], held)}/* ${own}/`]);
+    expect(pathOf(copy?.volumeMounts ?? [], "own")).toBe(own);
+    expect(container?.args).toEqual(
+      expect.arrayContaining([`--identity=${own}/drill.key`, `--trust-root=${own}/trust-root.txt`]),
+    );
+  });
+
+  test("runs a drill at once from the job that is there", () => {
+    const [, job = ""] = /`kubectl -n anchoring create job --from=cronjob\/(\S+) [a-z-]+`/u.exec(PAGE) ?? [];
+    expect(named(typed(), "CronJob", job).metadata.namespace).toBe("anchoring");
+  });
 });

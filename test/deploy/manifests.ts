@@ -18,16 +18,21 @@ export function documentsOf(text: string): readonly unknown[] | null {
   return parsed.status === 0 ? (JSON.parse(parsed.stdout) as unknown[]) : null;
 }
 
+/** Copies deploy/kubernetes, and what it takes from beside it, into a folder, with these of its components. */
+export function copyManifests(folder: string, components: readonly string[]): void {
+  for (const name of ["kubernetes", "postgres"])
+    cpSync(join(CHECKOUT, "deploy", name), join(folder, name), { recursive: true });
+  // As the page says to add them.
+  if (components.length > 0)
+    appendFileSync(join(folder, "kubernetes/kustomization.yaml"), `components: [${components.join(", ")}]\n`);
+}
+
 /** deploy/kubernetes with these of its components, as YAML; null: there is no kubectl here. */
 export function kustomized(components: readonly string[] = []): string | null {
   const folder = mkdtempSync(join(tmpdir(), "anchoring-kustomize-"));
   try {
-    for (const name of ["kubernetes", "postgres"])
-      cpSync(join(CHECKOUT, "deploy", name), join(folder, name), { recursive: true });
+    copyManifests(folder, components);
     const root = join(folder, "kubernetes");
-    // As the page says to add them.
-    if (components.length > 0)
-      appendFileSync(join(root, "kustomization.yaml"), `components: [${components.join(", ")}]\n`);
     const { error, status, stdout, stderr } = spawnSync("kubectl", ["kustomize", root], { encoding: "utf8" });
     if (error !== undefined) return null;
     if (status !== 0) throw new Error(stderr);
