@@ -36,6 +36,8 @@ const POSTGRES_SETTINGS = {
 const WARM_ANSWERS = 5000;
 /** A shorter day has no parts that say anything. */
 const JUDGED_MIN_MS = 570_000;
+/** With less, there are too few slices. */
+const PART_MIN_MS = 50_000;
 /** Undisturbed, before what follows a turn. */
 const PAUSE_MS = 10_000;
 /** What a turn may take that has not had one yet. */
@@ -158,7 +160,7 @@ class Day {
       await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= WARM_ANSWERS);
       const isWarm = this.#answered >= WARM_ANSWERS;
       const warmMs = performance.now();
-      const partMs = (this.#endMs - warmMs) / 10;
+      const partMs = Math.max(PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
       const first = await this.#undisturbed(warmMs + partMs, slices, readings);
       const isWhole = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);

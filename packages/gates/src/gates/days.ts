@@ -73,8 +73,9 @@ function worstOf(ratios: readonly Ratio[], wanted: Ratio["group"], minutes: numb
 
 function linesOf(ratios: readonly Ratio[]): readonly string[] {
   return ratios.map(({ group, name, first, last, ratio, low, high, verdict, reason }) => {
-    const told = `${figure(first)} to ${figure(last)}, ${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
-    return `  ${group}, ${name}: ${told}: ${verdict}${reason === null ? "" : `, ${reason}`}`;
+    const grown = Number.isNaN(ratio) ? "" : `, ${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+    const why = reason === null ? "" : `, ${reason}`;
+    return `  ${group}, ${name}: ${figure(first)} to ${figure(last)}${grown}: ${verdict}${why}`;
   });
 }
 
