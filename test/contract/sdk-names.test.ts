@@ -83,6 +83,17 @@ test("every exported function, and every member of the main types, is on the pag
 /** Not functions: a module of Python, a table of readers in TypeScript. */
 const MODULES = new Set(["errors", "leaf", "models", "readers"]);
 
+test("requests are logged under one name, which the page says", () => {
+  const [, name = ""] = /^body\. In Python's `logging` and in Rust's `log` its name is `(\w+)`/m.exec(page) ?? [];
+  expect(name).not.toBe("");
+  const source = (path: string): string => readFileSync(join(import.meta.dirname, "../../packages", path), "utf8");
+  const python = source("sdk-python/src/event_anchoring/_exchange.py");
+  expect(python).toContain(`\nlogger = logging.getLogger("${name}")\n`);
+  const rust = source("sdk-rust/src/client/logging.rs");
+  expect(rust).toContain(`\nconst TARGET: &str = "${name}";\n`);
+  expect(rust).toContain("log::debug!(\n        target: TARGET,\n");
+});
+
 test("types of the page have one name in all three", () => {
   const list = /^These have one name in all three: ([^.]*)\./m.exec(page)?.[1] ?? "";
   const names = [...list.matchAll(/`(\w+)`/g)].map((name) => name[1] ?? "");

@@ -32,6 +32,7 @@ from .fakes import FakeTransport, answer, lost, problem, timed_out, unreachable
 from .ledger import recorded
 from .test_client import CLAIM, HEALTH, ID, ORIGIN
 
+KEY = "secret-key-of-the-test"
 ENDPOINTS = ["https://a", "https://b", "https://c"]
 
 
@@ -55,7 +56,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def client(clock: Clock, *script: Any, chance: float = 1.0, **policy: Any) -> Tuple[Client, FakeTransport]:
     transport = FakeTransport(list(script))
-    used = Client(ENDPOINTS, "key", origin_fingerprint=ORIGIN, retry=RetryPolicy(**policy), transport=transport)
+    used = Client(ENDPOINTS, KEY, origin_fingerprint=ORIGIN, retry=RetryPolicy(**policy), transport=transport)
     used._session.clock = lambda: clock.now
     used._session.chance = lambda: chance
     return used, transport
@@ -63,6 +64,34 @@ def client(clock: Clock, *script: Any, chance: float = 1.0, **policy: Any) -> Tu
 
 def asked(transport: FakeTransport) -> List[str]:
     return [endpoint for endpoint, _ in transport.sent]
+
+
+def test_every_try_is_logged_without_key_and_body(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    used, transport = client(clock, lost(), unreachable(), timed_out(), problem("no_leader", 503), recorded)
+    with caplog.at_level("DEBUG", logger="event_anchoring"):
+        used.create_event_anchor("ab" * 32, client_event_id="order-4711")
+    request_id = dict(transport.sent[0][1].headers)["X-Request-Id"]
+    said = f"in 0 ms, request {request_id}"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"POST /v1/event-anchors, try 1, at https://a: lost {said}",
+        f"POST /v1/event-anchors, try 2, at https://b: no connection {said}",
+        f"POST /v1/event-anchors, try 3, at https://c: no answer in time {said}",
+        f"POST /v1/event-anchors, try 4, at https://a: 503 {said}",
+        f"POST /v1/event-anchors, try 5, at https://b: 202 {said}",
+    ]
+    assert {(record.name, record.levelname) for record in caplog.records} == {("event_anchoring", "DEBUG")}
+    everything = " ".join(str(value) for record in caplog.records for value in vars(record).values())
+    assert KEY in dict(transport.sent[0][1].headers)["Authorization"]
+    assert KEY not in everything
+    assert "ab" * 32 not in everything
+    assert "order-4711" not in everything
+
+
+def test_nothing_is_logged_unless_it_is_asked_for(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    used, _ = client(clock, unreachable(), recorded)
+    with caplog.at_level("INFO", logger="event_anchoring"):
+        used.create_event_anchor("ab" * 32)
+    assert caplog.records == []
 
 
 DOUBTS = [lost, timed_out, *(lambda status=status: problem("internal_error", status) for status in (500, 502, 504))]

@@ -1,6 +1,6 @@
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
-import type { FailedTry, Timing } from "./exchange.ts";
+import type { FailedTry, SentRequest, Timing } from "./exchange.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
@@ -29,6 +29,8 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryPolicy> | RetryRule | undefined;
   /** Told of every failed try that another one follows, before the pause between them. */
   readonly onRetry?: ((failed: FailedTry) => void) | undefined;
+  /** Told of every request when it has its answer, or will get none: for a log. What it throws ends the call. */
+  readonly onRequest?: ((sent: SentRequest) => void) | undefined;
   /** How long one try of a call may take. Default: 10,000 ms; a longer `wait` adds to it. */
   readonly timeoutMs?: number | undefined;
   /** The same for batches. Default: 30,000 ms. */
@@ -88,6 +90,7 @@ export interface ClientSettings {
   readonly trustRoot: TrustRootChain | null;
   readonly retry: RetryRule;
   readonly onRetry: (failed: FailedTry) => void;
+  readonly onRequest: (sent: SentRequest) => void;
   readonly timeoutMs: number;
   readonly batchTimeoutMs: number;
   readonly deadlineMs: number;
@@ -153,6 +156,7 @@ const OPTIONS: { readonly [Name in keyof Required<ClientOptions>]: true } = {
   trustRoot: true,
   retry: true,
   onRetry: true,
+  onRequest: true,
   timeoutMs: true,
   batchTimeoutMs: true,
   deadlineMs: true,
@@ -196,6 +200,7 @@ export function clientSettings(options: ClientOptions): ClientSettings {
     trustRoot: options.trustRoot ?? null,
     retry: retryRule(options.retry),
     onRetry: options.onRetry ?? (() => undefined),
+    onRequest: options.onRequest ?? (() => undefined),
     timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, 10_000),
     batchTimeoutMs: timeoutOf("batchTimeoutMs", options.batchTimeoutMs, 30_000),
     deadlineMs: timeoutOf("deadlineMs", options.deadlineMs, Number.POSITIVE_INFINITY),

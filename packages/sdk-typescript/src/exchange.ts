@@ -59,12 +59,32 @@ export interface FailedTry {
   readonly delayMs: number;
 }
 
+/** One try as it was sent, and what came of it. Headers and bodies are no part of it, nor is the API key. */
+export interface SentRequest {
+  readonly method: "GET" | "POST";
+  /** From the root, with its query. */
+  readonly path: string;
+  /** Base address of who was asked. */
+  readonly endpoint: string;
+  /** Counted from 1; of a feed that is followed it is always 1. */
+  readonly attempt: number;
+  /** null: there was no answer. */
+  readonly status: number | null;
+  /** Why there was none; null: there was one. */
+  readonly failure: TransportFailure["kind"] | null;
+  /** Until the answer was there as a whole; of a feed, until it began. */
+  readonly durationMs: number;
+  /** The `X-Request-Id` that was sent: one for all tries of a call. */
+  readonly requestId: string;
+}
+
 export interface ExchangeOptions {
   readonly endpoints: readonly string[];
   readonly retry: RetryRule;
   /** For a call with all its tries and pauses; Infinity: no bound but those of `retry`. */
   readonly deadlineMs: number;
   readonly onRetry: (failed: FailedTry) => void;
+  readonly onRequest: (sent: SentRequest) => void;
   readonly transport: Transport;
   readonly timing: Timing;
 }
@@ -76,6 +96,20 @@ export interface EndpointResponse extends TransportResponse {
 
 /** A try: its response, or why there is none. */
 type Try = TransportResponse | TransportFailure;
+
+/** A try, for those who watch. */
+interface Tried {
+  readonly endpoint: string;
+  readonly attempt: number;
+  readonly sentMs: number;
+  readonly result: Pick<TransportResponse, "status"> | TransportFailure;
+}
+
+/** @throws what is no failure of a transport */
+function failureIn(error: unknown): TransportFailure {
+  if (error instanceof TransportFailure) return error;
+  throw error;
+}
 
 /** Asks endpoints. The endpoint that answered last is asked first. */
 export class Exchange {
@@ -99,8 +133,10 @@ export class Exchange {
     for (let attempt = 1; ; attempt++) {
       const place = this.#current;
       const endpoint = this.#options.endpoints[place] ?? "";
-      const leftMs = Math.max(1, startedMs + deadlineMs - timing.now());
+      const sentMs = timing.now();
+      const leftMs = Math.max(1, startedMs + deadlineMs - sentMs);
       const result = await this.#try({ ...call, timeoutMs: Math.min(call.timeoutMs, leftMs) }, endpoint);
+      this.#tell(call, { endpoint, attempt, sentMs, result });
       const outcome = outcomeOf(result, call, timing.wallClock());
       if (!(result instanceof TransportFailure) && call.isAnswer(result.status)) return { ...result, endpoint };
       inDoubt ||= leavesDoubt(outcome, codeOf(result));
@@ -130,7 +166,11 @@ export class Exchange {
     const endpoint = this.#options.endpoints[place] ?? "";
     let isAboutKey = false;
     try {
-      const { status, headers, body } = await transport.open(this.#request(call, endpoint));
+      const sentMs = timing.now();
+      const opened = await transport.open(this.#request(call, endpoint)).catch(failureIn);
+      this.#tell(call, { endpoint, attempt: 1, sentMs, result: opened });
+      if (opened instanceof TransportFailure) throw opened;
+      const { status, headers, body } = opened;
       if (!call.isAnswer(status)) {
         isAboutKey = status === 429;
         const result = { status, headers, body: await readBody(body) };
@@ -154,6 +194,13 @@ export class Exchange {
       // A transport of the caller's own may throw anything: whether the request left is then not known.
       return new TransportFailure("lost", "the transport failed", { wasSent: true, cause: error });
     }
+  }
+
+  #tell({ method, path, requestId }: Call, { endpoint, attempt, sentMs, result }: Tried): void {
+    const { timing, onRequest } = this.#options;
+    const isFailure = result instanceof TransportFailure;
+    const outcome = { status: isFailure ? null : result.status, failure: isFailure ? result.kind : null };
+    onRequest({ method, path, endpoint, attempt, ...outcome, durationMs: timing.now() - sentMs, requestId });
   }
 
   #request(call: Call, endpoint: string): TransportRequest {

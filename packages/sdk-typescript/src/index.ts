@@ -4,7 +4,7 @@ export type { BatchOptions, CallOptions, ClientOptions, WriteOptions } from "./c
 export { ManyInterrupted } from "./create-many.ts";
 export type { ManyEvents, ManyItem, ManyOptions } from "./create-many.ts";
 export type { FollowQuestion, FollowedHead, HeldHead } from "./follow-heads.ts";
-export type { EndpointResponse, FailedTry, Timing } from "./exchange.ts";
+export type { EndpointResponse, FailedTry, SentRequest, Timing } from "./exchange.ts";
 export { readers } from "./answer-reader.ts";
 export type { Reader } from "./answer-reader.ts";
 export { RawAnswer } from "./raw-request.ts";

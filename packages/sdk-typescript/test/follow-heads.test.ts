@@ -15,7 +15,7 @@ import {
   VerificationError,
   verifyTrustRoot,
 } from "../src/index.ts";
-import type { ClientOptions, FailedTry, FollowQuestion, FollowedHead } from "../src/index.ts";
+import type { ClientOptions, FailedTry, FollowQuestion, FollowedHead, SentRequest } from "../src/index.ts";
 import { eventsIn } from "../src/event-stream.ts";
 import { ORIGIN_HEX, ceremony, checkpointOf, leafHashes, proofOf } from "./fake-log.ts";
 import { FakeTiming } from "./fake-transport.ts";
@@ -194,6 +194,22 @@ describe("a follower", () => {
     ]);
   });
 
+  test("tells of each feed when it begins, is refused, or cannot be opened", async () => {
+    const told: SentRequest[] = [];
+    const endpoints = ["http://127.0.0.1:2", await node(refuses(503, "overloaded"), shows(headText(3, null)))];
+    const { client } = clientOf(endpoints, { onRequest: (sent) => told.push(sent) });
+    expect((await take(client.followHeads(), 1)).heads).toHaveLength(1);
+    const outcomes = told.map(({ path, attempt, status, failure }) => [path, attempt, status, failure]);
+    const path = `/v1/origins/${ORIGIN_HEX}/feed`;
+    expect(outcomes).toEqual([
+      [path, 1, null, "unreachable"],
+      [path, 1, 503, null],
+      [path, 1, null, "unreachable"],
+      [path, 1, 200, null],
+    ]);
+    expect(JSON.stringify(told)).not.toContain("ea_key");
+  });
+
   test("gives up if nobody opens a feed at all", async () => {
     const { error, timing } = await follow([refuses(503, "no_leader")], 1);
     expect(error).toMatchObject({ code: "no_leader" });
@@ -244,7 +260,7 @@ describe("a follower", () => {
     const { client } = clientOf([await node(shows(headText(3, null)))], { trustRoot: undefined });
     expect((await take(client.followHeads(), 1)).error).toMatchObject({ field: "trustRoot" });
     const transport = () => Promise.reject(new Error("unused"));
-    const deaf = clientOf(["http://127.0.0.1:1"], { transport }).client;
+    const deaf = clientOf(["http://127.0.0.1:2"], { transport }).client;
     const { error } = await take(deaf.followHeads(), 1);
     expect(error).toBeInstanceOf(InvalidInput);
     expect(error).toMatchObject({ field: "transport" });

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import logging
 import random
 import re
 import time
@@ -29,6 +30,8 @@ from .transport import Request, Response, TransportFailure
 from .trust_root import TrustRootChain
 
 T = TypeVar("T")
+
+logger = logging.getLogger("event_anchoring")
 
 _INTEGER_DIGITS_MAX = 32
 _TEXT_CHARS_MAX = 1000
@@ -164,7 +167,9 @@ def exchange(session: Session, call: Call) -> Operation[Response]:
     while True:
         attempt += 1
         endpoint = session.endpoint()
+        sent_at = session.clock()
         outcome = yield from send(Send(endpoint, call.request))
+        log_request(call, endpoint, attempt, outcome, session.clock() - sent_at)
         if isinstance(outcome, Response) and outcome.status in call.answers:
             return outcome
         in_doubt = in_doubt or _leaves_doubt(outcome)
@@ -178,6 +183,21 @@ def exchange(session: Session, call: Call) -> Operation[Response]:
         if not (is_allowed and is_in_budget and attempt < session.retry.attempts_max):
             fail(session, outcome, call, endpoint, in_doubt=in_doubt, attempts=attempt)
         yield Sleep(delay)
+
+
+def log_request(
+    call: Call, endpoint: str, attempt: int, outcome: Union[Response, TransportFailure], seconds: float
+) -> None:
+    """One line, at the level DEBUG, about a try. Headers and bodies are no part of it, nor is the API key."""
+    request, ended = call.request, outcome.status if isinstance(outcome, Response) else _no_answer(outcome)
+    words = "%s %s, try %d, at %s: %s in %.0f ms, request %s"
+    logger.debug(words, request.method, request.target, attempt, endpoint, ended, seconds * 1000, call.request_id)
+
+
+def _no_answer(failure: TransportFailure) -> str:
+    if failure.is_timeout:
+        return "no answer in time"
+    return "lost" if failure.was_sent else "no connection"
 
 
 def _is_worth_another_try(outcome: Union[Response, TransportFailure]) -> bool:

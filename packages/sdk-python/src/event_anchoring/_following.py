@@ -10,7 +10,7 @@ from . import models
 from ._calls import make_call
 from ._decode import decode
 from ._event_stream import EventStream, ServerSentEvent
-from ._exchange import Call, Effect, Operation, Outcome, Session, Sleep, fail, parse_json
+from ._exchange import Call, Effect, Operation, Outcome, Session, Sleep, fail, log_request, parse_json
 from ._held import hold_checkpoint
 from ._inputs import Bytes32
 from ._operations.node import origin as origin_of
@@ -148,7 +148,10 @@ class _Feeds:
     def _follow_one(self) -> Following:
         endpoint = self._session.endpoints[self._place % len(self._session.endpoints)]
         call = self._call()
+        opened_at = self._session.clock()
         outcome = yield Open(endpoint, call.request)
+        if isinstance(outcome, (Response, TransportFailure)):
+            log_request(call, endpoint, 1, outcome, self._session.clock() - opened_at)
         # A 429 is about the API key: another endpoint would say the same.
         if not (isinstance(outcome, Response) and outcome.status == 429):
             self._place += 1

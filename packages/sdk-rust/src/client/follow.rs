@@ -7,6 +7,7 @@ use serde::Deserialize;
 use tokio::time::{sleep, timeout, Instant};
 
 use super::event_stream::{EventStream, ServerSentEvent};
+use super::logging::{log_request, outcome_of};
 use super::operations::read_proof;
 use super::refusal::{refusal, unanswered, Asked};
 use super::retry::chance;
@@ -188,7 +189,9 @@ impl HeadFollower {
         if let Some(held) = &self.options.after {
             request.headers.push(("last-event-id", held.tree_size.to_string()));
         }
+        let started = Instant::now();
         let opened = timeout(silence_max, client.shared.transport.open(request)).await;
+        log_request(&call, &asked, 1, outcome_of(&opened, |stream| stream.status), started.elapsed());
         self.place = self.place.wrapping_add(1);
         let HttpStream { status, headers, mut body } = match opened {
             Ok(opened) => opened.map_err(|error| lost(error, &asked))?,

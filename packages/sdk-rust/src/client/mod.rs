@@ -7,6 +7,7 @@ mod guard;
 mod held;
 mod histories;
 mod items;
+mod logging;
 mod many;
 mod monitor;
 mod operations;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 pub use config::{ClientBuilder, Timeouts};
@@ -45,6 +47,7 @@ use crate::bytes::to_hex;
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
 use crate::trust_root_chain::TrustRootChain;
+use logging::{log_request, outcome_of};
 use options::check_prefer;
 use refusal::{conclude, parse_answer, refusal, unanswered, unreadable, Asked};
 use retry::{with_retries, Failed, Repeat};
@@ -204,8 +207,8 @@ impl Client {
         let first = self.shared.preferred.load(Ordering::Relaxed);
         let outcome = with_retries(&self.shared.retry, endpoints, repeat, |number| {
             let place = first.wrapping_add(number as usize) % endpoints;
-            let request_id = format!("{name}-{number}");
-            self.attempt(call, body.clone(), place, request_id, also_good)
+            let asked = Asked { endpoint: self.endpoint(place).to_owned(), request_id: format!("{name}-{number}") };
+            self.attempt(call, body.clone(), (number + 1, place), asked, also_good)
         })
         .await;
         outcome.result.map_err(|error| conclude(call, error, outcome.is_unknown))
@@ -215,13 +218,14 @@ impl Client {
         &self,
         call: &Call,
         body: Option<Vec<u8>>,
-        place: usize,
-        request_id: String,
+        (number, place): (u32, usize),
+        asked: Asked,
         also_good: &[u16],
     ) -> Result<HttpResponse, Failed> {
-        let request = self.request(call, body, place, &request_id);
-        let asked = Asked { endpoint: self.endpoint(place).to_owned(), request_id: request_id.clone() };
+        let request = self.request(call, body, place, &asked.request_id);
+        let started = Instant::now();
         let sent = tokio::time::timeout(call.timeout, self.shared.transport.send(request)).await;
+        log_request(call, &asked, number, outcome_of(&sent, |response| response.status), started.elapsed());
         let is_write = call.effect != Effect::Read;
         let response = match sent {
             Ok(Ok(response)) => response,
@@ -236,7 +240,7 @@ impl Client {
             return Ok(response);
         }
         let api_key = self.shared.api_key.as_deref().filter(|_| call.key != KeyUse::Unsent);
-        let error = refusal(&response, &request_id, api_key.map(String::as_str));
+        let error = refusal(&response, &asked.request_id, api_key.map(String::as_str));
         // A 503 promises nothing, and a 5xx from something on the way even less. A success that is none of the API's
         // may have been one.
         let is_in_doubt = matches!(status, 200..=299) || status >= 500 && !error.is_unavailable();
