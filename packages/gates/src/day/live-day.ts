@@ -167,7 +167,9 @@ class Day {
       await this.#until(Math.max(lastMs, performance.now() + PAUSE_MS));
       const last = await this.#undisturbed(this.#endMs, slices, readings);
       const isCutOff = performance.now() < this.#endMs - SLICE_MS;
-      if (!isWarm || !isWhole || isCutOff || this.#plan.forMs < JUDGED_MIN_MS) return null;
+      // A turn may have taken so long that there is no such end.
+      const isThere = last.slices.length * SLICE_MS > partMs / 2;
+      if (!isWarm || !isWhole || isCutOff || !isThere || this.#plan.forMs < JUDGED_MIN_MS) return null;
       const ratios = judge({ first: first.slices, last: last.slices }, STEPS);
       return { ratios, share: (first.share + last.share) / 2 };
     } finally {
