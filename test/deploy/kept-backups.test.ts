@@ -1,6 +1,6 @@
 /**
- * What docs/operating/kept-backups.md tells to type, typed: on a real cluster, with the units' own account, and by kubectl
- * without a cluster.
+ * What docs/operating/kept-backups.md tells to type, typed: on a real cluster, with the units' own account, and by
+ * kubectl without a cluster.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -128,10 +128,12 @@ interface Pod {
   }[];
 }
 
-interface Manifest {
+/** Kubernetes calls them so. */
+type Files = Readonly<Record<"data", Readonly<Record<string, string>>>>;
+
+interface Manifest extends Files {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace: string };
-  readonly data: Readonly<Record<string, string>>;
   readonly spec: {
     readonly template: { readonly spec: Pod };
     readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: Pod } } };

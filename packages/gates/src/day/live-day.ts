@@ -30,8 +30,8 @@ const POSTGRES_SETTINGS = {
   autovacuum_naptime: "5s",
 } as const;
 /**
- * Answered requests after which processes and disks are as they will be: control planes hold what they are going to hold
- * after about 4,000. On two quiet cores it takes three minutes; a machine that does other things takes longer.
+ * Answered requests after which processes and disks are as they will be: control planes hold what they are going to
+ * hold after about 4,000. On two quiet cores it takes three minutes; a machine that does other things takes longer.
  */
 const WARM_ANSWERS = 5000;
 /** A shorter day has no parts that say anything. */
