@@ -465,5 +465,8 @@ describe("anchorctl doctor on this machine", () => {
     const run = await runAnchorctl(node.paths.root, ["doctor", "--control-plane", "/nowhere.json"]);
     expect(run.exitCode).toBe(1);
     expect(run.stdout).toContain("cannot read /nowhere.json: there is no such file (docs/operating/configuration.md)");
+    const folder = await runAnchorctl(node.paths.root, ["doctor", "--control-plane", "/etc"]);
+    expect(folder.exitCode).toBe(1);
+    expect(folder.stdout).toContain("cannot read /etc: it is a folder (docs/operating/configuration.md)");
   });
 });

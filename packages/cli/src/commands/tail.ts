@@ -37,6 +37,7 @@ export async function tailCommand(
     mkdirSync(folder, { recursive: true });
     const file = resolve(workingDir, options.file);
     const followed = FollowedFile.open(file, join(folder, "tail.json"), (message) => progress.line(message));
+    if (!isFollowing) followed.assertThere();
     for (;;) {
       if (signal?.aborted === true) break;
       const chunk = followed.next();

@@ -14,6 +14,7 @@ export type ApiSettings = ReturnType<typeof API_SETTINGS.schema.parse>;
 const OTHERS_MAY_READ = 0o077;
 /** What a code of the system says to a person. */
 const REASONS: Readonly<Record<string, string>> = {
+  EISDIR: "it is a folder",
   ENOENT: "there is no such file",
   EACCES: "this account may not read it; run doctor as root",
 };

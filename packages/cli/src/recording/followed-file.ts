@@ -76,7 +76,13 @@ export class FollowedFile {
     throw new CliError(EXIT.usage, "tail_of_another_file", message);
   }
 
-  /** The next whole lines; null: there are none now. */
+  /** @throws CliError: there is no such file, and none was read before; who follows may wait for one instead */
+  assertThere(): void {
+    if (this.#state.inode !== 0 || statSync(this.#path, { throwIfNoEntry: false }) !== undefined) return;
+    throw unreadable(this.#path, "there is no such file");
+  }
+
+  /** The next whole lines; null: there are none now. @throws CliError: it is no file of lines */
   next(): FollowedChunk | null {
     for (;;) {
       if (this.#fd === null && !this.#openWhereItEnded()) return null;
@@ -96,6 +102,8 @@ export class FollowedFile {
   #openWhereItEnded(): boolean {
     const { inode } = this.#state;
     const current = statSync(this.#path, { throwIfNoEntry: false });
+    if (current?.isDirectory() === true) throw unreadable(this.#path, "it is a folder");
+    if (current?.isFile() === false) throw unreadable(this.#path, "it is no regular file; record --stdin takes lines");
     const isCurrent = inode === 0 || current?.ino === inode;
     const path = isCurrent ? this.#path : fileOf(inode, this.#path);
     if (path !== null && statSync(path, { throwIfNoEntry: false }) !== undefined) this.#fd = openSync(path, "r");
@@ -208,9 +216,14 @@ function saltOf(saltSeed: string, clientEventId: string): string {
   return createHmac("sha256", Buffer.from(saltSeed, "hex")).update(clientEventId).digest("hex");
 }
 
+function unreadable(path: string, reason: string): CliError {
+  return new CliError(EXIT.usage, "cannot_read", `cannot read ${path}: ${reason}`);
+}
+
 function loadState(path: string): TailState | null {
   try {
-    const state = JSON.parse(readFileSync(path, "utf8")) as TailState;
+    const state = JSON.parse(readFileSync(path, "utf8")) as TailState | null;
+    if (typeof state?.file !== "string") throw new SyntaxError("no state");
     return { ...state, generation: state.generation ?? 0, saltSeed: state.saltSeed ?? "" };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
