@@ -6,7 +6,8 @@ import type { DayResult } from "../src/day/live-day.ts";
 
 const TIMEOUT_MS = 600_000;
 /** Long enough for a turn. */
-const DAY_MS = 120_000;
+const DAY_MS = 180_000;
+const WARM_ANSWERS = 200;
 /** A record that was acknowledged at its end, and that no node holds. */
 const MISSING = "ab".repeat(32);
 
@@ -19,6 +20,7 @@ beforeAll(async () => {
   result = await liveDay({
     seed: 1,
     forMs: DAY_MS,
+    warmAnswers: WARM_ANSWERS,
     isOver: () => performance.now() > startedMs + DAY_MS,
     onMinute: () => (minutes += 1),
     say: (line) => void process.stdout.write(`${line}\n`),

@@ -33,7 +33,7 @@ const POSTGRES_SETTINGS = {
  * Answered requests after which processes and disks are as they will be: control planes hold what they are going to
  * hold after about 4,000. On two quiet cores it takes three minutes; a machine that does other things takes longer.
  */
-const WARM_ANSWERS = 5000;
+const WARM_ANSWERS_DEFAULT = 5000;
 /** A shorter day has no parts that say anything. */
 const JUDGED_MIN_MS = 570_000;
 /** With less, there are too few slices. */
@@ -59,6 +59,8 @@ export interface DayPlan {
   /** Another minute of it was survived. */
   readonly onMinute: () => void;
   readonly say: (line: string) => void;
+  /** Answers after which the first part begins. Default: 5,000. */
+  readonly warmAnswers?: number;
   /** Called when the clients have stopped, before the audit of what they were told. Default: nothing happens. */
   readonly beforeAudit?: (recorder: Recorder) => void;
 }
@@ -157,10 +159,11 @@ class Day {
     const minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
     try {
       // By half of the day the turns begin, warm or not.
-      await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= WARM_ANSWERS);
-      const isWarm = this.#answered >= WARM_ANSWERS;
+      const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
+      await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= warmAnswers);
+      const isWarm = this.#answered >= warmAnswers;
       const warmMs = performance.now();
-      const partMs = Math.max(PART_MIN_MS, (this.#endMs - warmMs) / 10);
+      const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
       const first = await this.#undisturbed(warmMs + partMs, slices, readings);
       const isWhole = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);
@@ -191,7 +194,9 @@ class Day {
     for (;;) {
       for (const turn of performance.now() < halfMs ? [UPGRADE, ...TURNS] : TURNS) {
         const needsMs = this.#tookMs.get(turn.name) ?? TURN_MS;
-        if (this.#plan.isOver() || performance.now() + needsMs > endMs) return true;
+        // A day without any turn is none.
+        const isLate = this.#tookMs.size > 0 && performance.now() + needsMs > endMs;
+        if (this.#plan.isOver() || isLate) return true;
         if (!(await this.#takeTurn(turn, day))) return false;
         await this.#until(performance.now() + PAUSE_MS);
       }

@@ -47,6 +47,8 @@ export class LastingFollower {
         await until("the feed ends", () => this.#reader?.isEnded === true || this.#isStopped, Infinity);
         this.heads.push(...this.#reader.heads);
       }
+      // A stop while it was being opened has closed another one.
+      this.#reader.close();
       this.#reader = null;
     }
   }
