@@ -223,6 +223,43 @@ cat /var/lib/anchoring-promise/promise.bin /etc/anchoring/control-plane/identity
   }, 120_000);
 });
 
+/** The archives of Debian are not asked; where Node.js is not Debian's, a package with that name holds it. */
+const OFFLINE = `export DEBIAN_FRONTEND=noninteractive
+rm -rf /var/lib/apt/lists/* /etc/apt/sources.list /etc/apt/sources.list.d
+if ! dpkg --compare-versions "$(dpkg-query --show --showformat '\${Version}' nodejs 2>/dev/null)" ge 20.19; then
+  install -D /usr/bin/node /tmp/node/usr/bin/node
+  mkdir /tmp/node/DEBIAN
+  printf '%s\n' 'Package: nodejs' "Version: $(node --version | tr -d v)" 'Architecture: all' 'Maintainer: nobody' \
+    'Description: Node.js' >/tmp/node/DEBIAN/control
+  dpkg-deb --build /tmp/node /tmp/node.deb >/dev/null
+  dpkg --install /tmp/node.deb >/dev/null
+fi
+cd /packed
+`;
+const canApt = canInstall && isThere("apt", "--version");
+const describeApt = canApt ? describe : describe.skip;
+describeApt(`installed by apt${canApt ? "" : " (skipped: takes apt, and what an installation takes)"}`, () => {
+  test.each(["README.md", "docs/operating/systemd.md"])(
+    "the lines of %s are typed as they are written",
+    (page) => {
+      const text = readFileSync(join(CHECKOUT, page), "utf8");
+      const lines = [...text.matchAll(/^apt(?:-get)? install \.\/.*\.deb.*$/gmu)].map(([line]) => line);
+      for (const name of PACKAGES) expect(lines.join("\n")).toContain(` ./${name}`);
+      const typed = lines.map(
+        (line) => `${line.replace(/ +#.*$/u, "")} >>/tmp/said 2>&1 </dev/null ||
+  { cat /tmp/said; exit 9; }`,
+      );
+      const said = inACopy(`${OFFLINE}${typed.join("\n")}
+dpkg-query --show --showformat '\${Package} \${Status}\\n' anchorctl event-anchoring-node
+cd /tmp
+anchorctl --version`);
+      const installed = ["anchorctl install ok installed", "event-anchoring-node install ok installed"];
+      expect(said).toEqual({ status: 0, stdout: [...installed, `anchorctl ${VERSION}`, ""].join("\n"), stderr: "" });
+    },
+    240_000,
+  );
+});
+
 const hasSystemd = canInstall && isThere("systemd-analyze", "--version");
 const describeSystemd = hasSystemd ? describe : describe.skip;
 describeSystemd(`systemd${hasSystemd ? "" : " (skipped: takes systemd, and what an installation takes)"}`, () => {
