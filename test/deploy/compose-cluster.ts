@@ -155,7 +155,7 @@ export class ComposeCluster {
       states = this.inspect().map(state);
       return states.length >= 10 && !states.some((text) => text.endsWith("starting") || text.endsWith("unhealthy"));
     };
-    await until("all containers are healthy", isHealthy, 180_000).catch((error: unknown) => {
+    await until("all containers are healthy", isHealthy, 240_000).catch((error: unknown) => {
       throw new Error(states.join("\n"), { cause: error });
     });
   }

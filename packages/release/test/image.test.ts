@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import type { Maker } from "../src/artefact.ts";
 import { possibleMakers } from "../src/command/possible-makers.ts";
 import { image } from "../src/makers/image.ts";
+import { whatBuildingLacks } from "../src/image/build-image.ts";
 import { debianParts } from "../src/image/parts-of-image.ts";
 import { provenanceOf } from "../src/image/provenance.ts";
 
@@ -69,5 +73,34 @@ test("without Docker the image is left out, and a line says so; asked for by nam
     expect(() => possibleMakers([image], ["image"], output)).toThrow("image cannot be made: no Docker on this machine");
   } finally {
     process.env["PATH"] = PATH;
+  }
+});
+
+test.each([
+  [
+    "of the engine, whose images lie in containerd's store",
+    "docker",
+    '[["driver-type","io.containerd.snapshotter.v1"]]',
+    null,
+  ],
+  ["in a container of its own", "docker-container", '[["Backing Filesystem","extfs"]]', null],
+  [
+    "of the engine, whose images lie in its older store",
+    "docker",
+    '[["Backing Filesystem","extfs"]]',
+    /exports no OCI layout/u,
+  ],
+])("a builder %s", (_what, driver, store, lacking) => {
+  const { PATH } = process.env;
+  const folder = mkdtempSync(join(tmpdir(), "release-docker-"));
+  const answers = `case "$*" in "buildx inspect") echo 'Driver:        ${driver}' ;; info*) echo '${store}' ;; esac`;
+  try {
+    writeFileSync(join(folder, "docker"), `#!/bin/sh\n${answers}\n`, { mode: 0o755 });
+    process.env["PATH"] = `${folder}:${PATH}`;
+    if (lacking === null) expect(whatBuildingLacks()).toBeNull();
+    else expect(whatBuildingLacks()).toMatch(lacking);
+  } finally {
+    process.env["PATH"] = PATH;
+    rmSync(folder, { recursive: true });
   }
 });

@@ -22,8 +22,8 @@ Makes everything that is released into release/, with its SHA-256 sums. Nothing 
   --help, --version
 
 Without --only, every tool that a maker needs must be on this machine, but for the image: where there is no Docker
-engine with buildx, it is left out, and a line says so. SOURCE_DATE_EPOCH is the time of the files in
-the artefacts; the default is the time of the last commit.
+engine with buildx that exports OCI layouts, it is left out, and a line says why. SOURCE_DATE_EPOCH is the time of the
+files in the artefacts; the default is the time of the last commit.
 `;
 
 interface ReleaseOptions {

@@ -30,10 +30,21 @@ const PLATFORMS: Readonly<Record<string, string>> = { x64: "linux/amd64", arm64:
 
 /** @returns why the image cannot be built on this machine; null: it can be tried */
 export function whatBuildingLacks(): string | null {
-  const answers = (...args: string[]): boolean => spawnSync("docker", args, { env: process.env }).status === 0;
-  if (!answers("--version")) return "no Docker on this machine";
-  if (!answers("buildx", "version")) return "no buildx on this machine, the plugin of Docker";
-  return answers("buildx", "inspect") ? null : "no Docker engine answers";
+  /** What docker says; null: it ends with an error, or is not there. */
+  const told = (...args: string[]): string | null => {
+    const { status, stdout } = spawnSync("docker", args, { env: process.env, encoding: "utf8" });
+    return status === 0 ? stdout : null;
+  };
+  if (told("--version") === null) return "no Docker on this machine";
+  if (told("buildx", "version") === null) return "no buildx on this machine, the plugin of Docker";
+  const builder = told("buildx", "inspect");
+  if (builder === null) return "no Docker engine answers";
+  const isOfEngine = /^Driver: +docker$/mu.test(builder);
+  const hasContainerdStore = (): boolean =>
+    told("info", "--format", "{{json .DriverStatus}}")?.includes("io.containerd.snapshotter.") === true;
+  return !isOfEngine || hasContainerdStore()
+    ? null
+    : "the Docker engine exports no OCI layout: that takes its containerd image store, or a builder of its own";
 }
 
 /**
