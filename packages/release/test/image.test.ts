@@ -81,14 +81,14 @@ test.each([
     "of the engine, whose images lie in containerd's store",
     "docker",
     '[["driver-type","io.containerd.snapshotter.v1"]]',
-    null,
+    "nothing",
   ],
-  ["in a container of its own", "docker-container", '[["Backing Filesystem","extfs"]]', null],
+  ["in a container of its own", "docker-container", '[["Backing Filesystem","extfs"]]', "nothing"],
   [
     "of the engine, whose images lie in its older store",
     "docker",
     '[["Backing Filesystem","extfs"]]',
-    /exports no OCI layout/u,
+    expect.stringContaining("exports no OCI layout"),
   ],
 ])("a builder %s", (_what, driver, store, lacking) => {
   const { PATH } = process.env;
@@ -97,8 +97,7 @@ test.each([
   try {
     writeFileSync(join(folder, "docker"), `#!/bin/sh\n${answers}\n`, { mode: 0o755 });
     process.env["PATH"] = `${folder}:${PATH}`;
-    if (lacking === null) expect(whatBuildingLacks()).toBeNull();
-    else expect(whatBuildingLacks()).toMatch(lacking);
+    expect(whatBuildingLacks() ?? "nothing").toEqual(lacking);
   } finally {
     process.env["PATH"] = PATH;
     rmSync(folder, { recursive: true });

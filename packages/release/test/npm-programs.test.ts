@@ -121,20 +121,20 @@ describe("the npm package of raft-ts", () => {
   }, 120_000);
 });
 
-/** A number after which three ports are free. */
+/**
+ * A number after which three ports are free. They lie below the ports that a system gives to outgoing connections (RFC
+ * 6335: from 49152; Linux: from 32768), so that none of another test takes one while a process is down.
+ */
 async function freePorts(): Promise<number> {
   for (;;) {
-    const first = createServer().listen(0, "127.0.0.1");
-    await once(first, "listening");
-    const address = first.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    const others = [port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
+    const base = 20_000 + Math.floor(Math.random() * 10_000);
+    const servers = [base + 1, base + 2, base + 3].map((port) => createServer().listen(port, "127.0.0.1"));
     const areFree = await Promise.all(
-      others.map((other) =>
-        Promise.race([once(other, "listening").then(() => true), once(other, "error").then(() => false)]),
+      servers.map((server) =>
+        Promise.race([once(server, "listening").then(() => true), once(server, "error").then(() => false)]),
       ),
     );
-    for (const server of [first, ...others]) server.close();
-    if (areFree.every(Boolean)) return port - 1;
+    for (const server of servers) server.close();
+    if (areFree.every(Boolean)) return base;
   }
 }
