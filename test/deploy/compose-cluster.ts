@@ -39,7 +39,7 @@ export interface Inspected {
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 
 /** Which images docker-compose.yml and the Dockerfile begin with. */
-function imagesOf(): Readonly<Record<"node" | "postgres" | "haproxy" | "prometheus", string>> {
+function imagesOf(): Readonly<Record<"node" | "postgres" | "haproxy" | "prometheus" | "grafana", string>> {
   const text = readFileSync(COMPOSE_FILE, "utf8") + readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8");
   const named = (pattern: RegExp): string => {
     const [, image] = pattern.exec(text) ?? [];
@@ -51,6 +51,7 @@ function imagesOf(): Readonly<Record<"node" | "postgres" | "haproxy" | "promethe
     postgres: named(/image: (postgres:\S+)/),
     haproxy: named(/image: (haproxy:\S+)/),
     prometheus: named(/image: (prom\/prometheus:\S+)/),
+    grafana: named(/image: (grafana\/grafana:\S+)/),
   };
 }
 
@@ -62,8 +63,9 @@ export function provideImages(engine: DockerEngine): readonly string[] {
     const pinned = missing.find((image) => image.includes("@"));
     if (pinned !== undefined) throw new Error(`${pinned} cannot be pulled, and nothing stands in for a digest`);
     const folder = process.env["ANCHORING_STAND_INS"] ?? "/var/tmp/anchoring-stand-ins";
-    const { node, postgres, haproxy, prometheus } = images;
-    assertRan(engine.run("sh", [STAND_INS, folder, node, postgres, haproxy, prometheus]), "making stand-in images");
+    const { node, postgres, haproxy, prometheus, grafana } = images;
+    const args = [STAND_INS, folder, node, postgres, haproxy, prometheus, grafana];
+    assertRan(engine.run("sh", args), "making stand-in images");
   }
   return Object.values(images);
 }

@@ -4,13 +4,22 @@ import { join } from "node:path";
 import { IMAGE, ROOT, assertRan, provideImages } from "./compose-cluster.ts";
 import type { DockerEngine, Ran } from "./docker-engine.ts";
 
-/** The blocks of commands below a heading of a page, in their order; `## On three hosts`, for one. */
-export function commandsOf(page: string, heading: string): readonly string[] {
+function sectionOf(page: string, heading: string): string {
   const text = readFileSync(join(ROOT, page), "utf8");
   const [, after = ""] = text.split(`\n${heading}\n`);
   const [section = ""] = after.split(/^##/mu);
-  const blocks = [...section.matchAll(/^( *)```sh\n([^`]*)```/gmu)];
+  return section;
+}
+
+/** The blocks of commands below a heading of a page, in their order; `## On three hosts`, for one. */
+export function commandsOf(page: string, heading: string): readonly string[] {
+  const blocks = [...sectionOf(page, heading).matchAll(/^( *)```sh\n([^`]*)```/gmu)];
   return blocks.map(([, indent = "", commands = ""]) => commands.replaceAll(new RegExp(`^${indent}`, "gmu"), ""));
+}
+
+/** The commands of Compose in the sentences and tables below a heading of a page, in their order. */
+export function inlineCommandsOf(page: string, heading: string): readonly string[] {
+  return [...sectionOf(page, heading).matchAll(/`(docker compose [^`\n]*)`/gu)].map(([, command = ""]) => command);
 }
 
 /** Types commands in a folder; throws with what they said if one fails. */

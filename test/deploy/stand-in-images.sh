@@ -1,11 +1,11 @@
 #!/bin/sh
 # Builds stand-ins for the images that docker-compose.yml and deploy/Dockerfile name, for machines that cannot pull:
 # from Debian packages, this machine's Node.js, and this machine's certificates for the build.
-# Usage: stand-in-images.sh <folder> <node image> <postgres image> <haproxy image> <prometheus image>
+# Usage: stand-in-images.sh <folder> <node image> <postgres image> <haproxy image> <prometheus image> <grafana image>
 # Needs root, a Docker engine, debootstrap. What a stand-in shares with the image it stands for: the account, the paths,
 # the volumes, and what the entrypoint does with the settings that docker-compose.yml uses. Nothing else is claimed.
 set -eu
-folder=$1 node_image=$2 postgres_image=$3 haproxy_image=$4 prometheus_image=$5
+folder=$1 node_image=$2 postgres_image=$3 haproxy_image=$4 prometheus_image=$5 grafana_image=$6
 root="$folder/rootfs"
 export DOCKER_BUILDKIT=0
 
@@ -51,12 +51,19 @@ cat >"$context/postgres-entrypoint.sh" <<'END'
 # As the entrypoint of the image it stands for, for what docker-compose.yml uses of it.
 set -eu
 if [ "${1:-}" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
-  : "${POSTGRES_PASSWORD:?}"
   mkdir -p "$PGDATA"
   chmod 700 "$PGDATA"
-  initdb --username=postgres --pwfile=<(printf '%s\n' "$POSTGRES_PASSWORD") --auth-host=scram-sha-256 >/dev/null
+  if [ "${POSTGRES_HOST_AUTH_METHOD:-}" = trust ]; then
+    initdb --username=postgres --auth=trust >/dev/null
+    echo 'host all all all trust' >>"$PGDATA/pg_hba.conf"
+  else
+    : "${POSTGRES_PASSWORD:?}"
+    initdb --username=postgres --pwfile=<(printf '%s\n' "$POSTGRES_PASSWORD") --auth-host=scram-sha-256 >/dev/null
+  fi
+  echo "listen_addresses = '*'" >>"$PGDATA/postgresql.conf"
   pg_ctl -D "$PGDATA" -w -o "$(printf '%q ' "${@:2}" -c listen_addresses=)" start
   for file in /docker-entrypoint-initdb.d/*.sql; do
+    [ -e "$file" ] || continue
     psql -v ON_ERROR_STOP=1 --no-psqlrc --username=postgres --dbname=postgres --file="$file"
   done
   pg_ctl -D "$PGDATA" -m fast -w stop
@@ -94,7 +101,16 @@ VOLUME /prometheus
 ENTRYPOINT ["/usr/bin/prometheus"]
 END
 
-for name in node postgres haproxy prometheus; do
+# Only something that listens where Grafana does: the dashboard is held against its schema elsewhere.
+cat >"$context/grafana.Dockerfile" <<END
+FROM $node_image
+RUN install -d -o 472 -g 0 /var/lib/grafana
+USER 472:0
+VOLUME /var/lib/grafana
+CMD ["node", "--eval", "require('node:http').createServer((_, answer) => answer.end()).listen(3000)"]
+END
+
+for name in node postgres haproxy prometheus grafana; do
   eval "tag=\$${name}_image"
   docker build --quiet --file "$context/$name.Dockerfile" --tag "$tag" "$context" >/dev/null
   echo "made a stand-in for $tag"
