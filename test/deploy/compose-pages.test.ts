@@ -7,9 +7,9 @@ import { until } from "@event-anchoring/testkit";
 import { commandsOf, inlineCommandsOf, makeDesk, shell } from "./desk.ts";
 import { DockerEngine, hasBuildKit, missingForCompose } from "./docker-engine.ts";
 
-// What an operator types on a cluster of Compose, command by command: "With Compose" of docs/operating/kept-backups.md,
-// backup.md and restore.md, then first-day.md. A cluster is written to, backed up twice, lost, and restored as another one,
-// on which the first day begins.
+// What an operator types on a cluster of Compose, command by command: "With Compose" of kept-backups.md, backup.md and
+// restore.md in docs/operating, then first-day.md. A cluster is written to, backed up twice, lost, and restored as
+// another, on which the first day begins.
 
 const missing = missingForCompose() ?? (hasBuildKit() ? null : "no Compose 2 with buildx here");
 const describeWithDocker = missing === null ? describe : describe.skip;
@@ -190,9 +190,11 @@ describeWithDocker(`the first day with Compose${missing === null ? "" : ` (skipp
     },
     5 * MINUTES,
   );
+});
 
+describeWithDocker(`later that day${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
   test(
-    "watches it",
+    "Prometheus and Grafana watch it",
     async () => {
       const [watch = "", ...others] = linesOf("## Watch it");
       expect(others).toEqual([]);
