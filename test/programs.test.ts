@@ -25,7 +25,10 @@ const PROGRAMS = [
   "packages/release/bin/release.js",
   "packages/bench/bin/bench.js",
   "packages/bench/bin/profile.js",
+  "packages/bench/bin/table.js",
+  "packages/gates/bin/gates.js",
   "packages/simulator/bin/sim.js",
+  "packages/site/bin/build-site.js",
   ...["authority", "ceremony", "configure", "install", "issue", "renew", "request", "show"].map(
     (name) => `certs/${name}.js`,
   ),
@@ -59,12 +62,23 @@ describe.each(PROGRAMS)("%s", (program) => {
     () => {
       const { status, stdout, stderr } = run(program, ["--help"]);
       expect([status, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(/^(Usage: |npm run sim)/u);
+      expect(stdout).toMatch(/^(Usage: |npm run (sim|gates))/u);
       for (const option of ["--version", "--help"]) expect(stdout).toContain(option);
     },
     TIMEOUT_MS,
   );
 });
+
+test.each(PROGRAMS)(
+  "%s refuses an option that it does not have, in a sentence",
+  (program) => {
+    const { status, stderr } = run(program, ["--no-such"]);
+    expect(status).toBeGreaterThan(0);
+    expect(stderr).toContain("--no-such");
+    expect(stderr).not.toMatch(/^ {4}at /mu);
+  },
+  TIMEOUT_MS,
+);
 
 let folder: string;
 let cluster: ProvisionedCluster;

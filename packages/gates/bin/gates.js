@@ -14,7 +14,7 @@ if (build.status !== 0) {
 }
 
 // A gate's next cluster copies the databases that the first one has made.
-setUpTemplates();
+if (process.argv.some((argument) => argument.startsWith("--minutes"))) setUpTemplates();
 const { gatesCommand } = await import("../dist/index.js");
 // The first Ctrl-C, or SIGTERM, ends the run in order, and what was finished is kept; the second one ends it.
 const stop = new AbortController();

@@ -7,9 +7,13 @@ import { fdatasyncSync, openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
+if (process.argv.length !== 3) {
+  process.stderr.write("Usage: yardstick.js <folder>: a part of the gate of days\n");
+  process.exit(2);
+}
 const HASHES = 300;
 const page = Buffer.alloc(4096);
-const file = openSync(join(process.argv[2] ?? "", "yardstick"), "w");
+const file = openSync(join(process.argv[2], "yardstick"), "w");
 
 const server = createServer((request, response) => {
   for (let at = 0; at < HASHES; at++) createHash("sha256").update(page).digest().copy(page);

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { GATES } from "./gates/all-gates.ts";
 import { CHECKOUT, PAGE_PATH, RESULTS_PATH } from "./gates/checkout.ts";
 import type { Gate } from "./gates/gate.ts";
@@ -20,6 +21,7 @@ npm run gates                  says what has been run on this code
   --table           writes the table of docs/testing.md anew
   --mended GATE:SEED=COMMIT
                     notes which commit has mended a failure
+  --help, --version print this, or the version
 `;
 
 interface Out {
@@ -34,13 +36,20 @@ const OPTIONS = {
   table: { type: "boolean", default: false },
   mended: { type: "string" },
   help: { type: "boolean", default: false },
+  version: { type: "boolean", default: false },
 } as const;
+
+type Options = ReturnType<typeof parseArgs<{ readonly options: typeof OPTIONS }>>["values"];
 
 /** `npm run gates`. @returns the exit code: 1 if a batch had a failure, 2 for invalid arguments */
 export async function gatesCommand(argv: readonly string[], out: Out, err: Out, stop: AbortSignal): Promise<number> {
-  const { values } = parseArgs({ args: [...argv], options: OPTIONS });
-  if (values.help) {
-    out.write(HELP);
+  const values = optionsOf(argv);
+  if (typeof values === "string") {
+    err.write(`${values}\n${HELP}`);
+    return 2;
+  }
+  if (values.help || values.version) {
+    out.write(values.help ? HELP : `npm run gates, event anchoring ${SERVICE_VERSION}\n`);
     return 0;
   }
   const names = values.only?.split(",") ?? GATES.map(({ name }) => name);
@@ -56,6 +65,16 @@ export async function gatesCommand(argv: readonly string[], out: Out, err: Out, 
   if (values.minutes === undefined) return tell(out);
   const untilMs = performance.now() + (minutes ?? 0) * 60_000;
   return run({ gates, untilMs, batchMs: (batchMinutes ?? 0) * 60_000, jobs: jobs ?? 1, stop }, out);
+}
+
+/** @returns what is wrong with them, if they are no options */
+function optionsOf(argv: readonly string[]): Options | string {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS }).values;
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
 }
 
 interface Run {

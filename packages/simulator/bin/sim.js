@@ -19,4 +19,10 @@ if (build.status !== 0) {
 }
 
 const { simCommand } = await import("../dist/index.js");
-process.exitCode = await simCommand(process.argv.slice(2), process.stdout, process.stderr);
+try {
+  process.exitCode = await simCommand(process.argv.slice(2), process.stdout, process.stderr);
+} catch (error) {
+  if (!String(error?.code).startsWith("ERR_PARSE_ARGS")) throw error;
+  process.stderr.write(`${error.message}\nnpm run sim -- --help says what there is\n`);
+  process.exitCode = 2;
+}
