@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { GATES } from "./gates/all-gates.ts";
 import { CHECKOUT, PAGE_PATH, RESULTS_PATH } from "./gates/checkout.ts";
 import type { Gate } from "./gates/gate.ts";
@@ -49,7 +49,7 @@ export async function gatesCommand(argv: readonly string[], out: Out, err: Out, 
     return 2;
   }
   if (values.help || values.version) {
-    out.write(values.help ? HELP : `npm run gates, event anchoring ${SERVICE_VERSION}\n`);
+    out.write(values.help ? HELP : `npm run gates, event anchoring ${versionHere()}\n`);
     return 0;
   }
   const names = values.only?.split(",") ?? GATES.map(({ name }) => name);
@@ -65,6 +65,11 @@ export async function gatesCommand(argv: readonly string[], out: Out, err: Out, 
   if (values.minutes === undefined) return tell(out);
   const untilMs = performance.now() + (minutes ?? 0) * 60_000;
   return run({ gates, untilMs, batchMs: (batchMinutes ?? 0) * 60_000, jobs: jobs ?? 1, stop }, out);
+}
+
+function versionHere(): string {
+  const { version } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8")) as { version: string };
+  return version;
 }
 
 /** @returns what is wrong with them, if they are no options */
