@@ -21,11 +21,33 @@ test.each(READMES)("%s has no link that leads out of its package", (path) => {
   expect(linksOf(markdown).filter((target) => !target.startsWith("https://"))).toEqual([]);
 });
 
+const versionIn = (path: string): string => {
+  const text = readFileSync(join(CHECKOUT, "packages", path), "utf8");
+  return /^\s*"?version"?\s*[:=]\s*"([^"]+)"/mu.exec(text)?.[1] ?? "none";
+};
+
+// A name that is not held yet is somebody else's to take.
+test.each([
+  ["adapters", "npm install ./event-anchoring-sdk-SDK.tgz ./event-anchoring-adapters-OWN.tgz ", "package.json"],
+  ["cli", "npm install --global ./anchorctl-OWN.tgz ", "package.json"],
+  ["raft-ts", "npm install ./raft-ts-OWN.tgz ", "package.json"],
+  ["sdk-python", "pip install ./event_anchoring-OWN-py3-none-any.whl ", "pyproject.toml"],
+  ["sdk-rust", 'event-anchoring = { path = "event-anchoring-OWN" } ', "Cargo.toml"],
+  ["sdk-typescript", "npm install ./event-anchoring-sdk-OWN.tgz ", "package.json"],
+])("the README of %s installs the file of a release, and no name of a registry", (name, line, manifest) => {
+  const readme = readFileSync(join(CHECKOUT, "packages", name, "README.md"), "utf8");
+  const own = line
+    .replace("OWN", versionIn(`${name}/${manifest}`))
+    .replace("SDK", versionIn("sdk-typescript/package.json"));
+  expect(readme).toContain(`\n${own}`);
+  expect(readme).toMatch(/^\*\*It is |^\*\*They are /mu);
+  const installed = [...readme.matchAll(/^(?:npm|pip) install (.*?)(?: {2,}#|$)/gmu)].flatMap(([, what = ""]) =>
+    what.split(" ").filter((word) => !word.startsWith("-")),
+  );
+  expect(installed.filter((word) => !word.startsWith("./"))).toEqual([]);
+});
+
 test("README.md installs the files that a release has now", () => {
-  const versionIn = (path: string): string => {
-    const text = readFileSync(join(CHECKOUT, "packages", path), "utf8");
-    return /^\s*"?version"?\s*[:=]\s*"([^"]+)"/mu.exec(text)?.[1] ?? "none";
-  };
   const readme = readFileSync(join(CHECKOUT, "README.md"), "utf8");
   for (const line of [
     `npm install ./event-anchoring-sdk-${versionIn("sdk-typescript/package.json")}.tgz `,
