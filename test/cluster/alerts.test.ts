@@ -1,45 +1,33 @@
 /** A node that is cut off from its peers: both alerts on its trust root fire within 35 s, and clear when it is back. */
-import { spawn, spawnSync } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startTestCluster, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { PrometheusServer, isPrometheusThere } from "./prometheus-server.ts";
 
 const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import.meta.url));
 const SYNC_ERROR = "anchoring_prime_root_thk_sync_error";
 const LAST_SUCCESS = "anchoring_prime_root_thk_last_sync_success_timestamp_seconds";
+const SCRAPED = 'up{job="anchoring"} == 1';
 const FIRES_WITHIN_MS = 35_000;
 const CLEARS_WITHIN_MS = 60_000;
-const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
 
 let setup: TestCluster;
-let folder: string;
-let prometheus: ChildProcess | null = null;
-let prometheusUrl = "";
+let prometheus: PrometheusServer | null = null;
 
 beforeAll(async () => {
   setup = await startTestCluster();
-  folder = mkdtempSync(join(tmpdir(), "anchoring-prometheus-"));
-  if (hasPrometheus) await startPrometheus();
+  if (isPrometheusThere) prometheus = await startPrometheus();
   else process.stdout.write("prometheus is not here (Debian package prometheus): its conditions are read directly\n");
 }, 240_000);
 
 afterAll(async () => {
-  prometheus?.kill();
+  await prometheus?.stop();
   await setup.erase();
-  rmSync(folder, { recursive: true, force: true });
 }, 240_000);
 
 /** The real program with the rules as they are shipped, every node a target. */
-async function startPrometheus(): Promise<void> {
-  const port = await freePort();
-  prometheusUrl = `http://127.0.0.1:${port}`;
+async function startPrometheus(): Promise<PrometheusServer> {
   const targets = setup.cluster.file.nodes.map(({ id, metrics_url: url }) => {
     return `      - { targets: ["${new URL(url).host}"], labels: { node: "${id}" } }`;
   });
@@ -52,50 +40,16 @@ async function startPrometheus(): Promise<void> {
     ...targets,
     "",
   ];
-  writeFileSync(join(folder, "prometheus.yml"), config.join("\n"));
-  const args = [
-    `--config.file=${join(folder, "prometheus.yml")}`,
-    `--storage.tsdb.path=${join(folder, "data")}`,
-    `--web.listen-address=127.0.0.1:${port}`,
-  ];
-  prometheus = spawn("prometheus", args, { stdio: "ignore" });
-  await until("Prometheus has scraped every node", async () => (await query('up{job="anchoring"} == 1')) === 3, 60_000);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function asked(path: string): Promise<unknown> {
-  try {
-    const response = await fetch(`${prometheusUrl}${path}`, { signal: AbortSignal.timeout(2000) });
-    return await response.json();
-  } catch {
-    // It is starting, or busy: whoever waits asks again.
-    return null;
-  }
-}
-
-/** An answer of its HTTP API. */
-type Prometheus<Found> = Readonly<Record<"data", Found>> | null;
-
-async function query(expression: string): Promise<number> {
-  const answer = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as Prometheus<{
-    readonly result: readonly unknown[];
-  }>;
-  return answer?.["data"].result.length ?? 0;
+  const server = await PrometheusServer.start(config.join("\n"));
+  await until("Prometheus has scraped every node", async () => (await server.count(SCRAPED)) === 3, 60_000);
+  return server;
 }
 
 /** Names of the alerts that fire for a node, as Prometheus says. */
 async function firing(nodeId: string): Promise<readonly string[]> {
-  const answer = (await asked("/api/v1/alerts")) as Prometheus<{
+  const answer = await prometheus?.ask<{
     readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
-  }>;
+  }>("/api/v1/alerts");
   return (answer?.["data"].alerts ?? [])
     .filter(({ state, labels }) => state === "firing" && labels.node === nodeId)
     .map(({ labels }) => labels.alertname ?? "");
@@ -153,7 +107,7 @@ describe("the trust root's two alerts", () => {
         await until("both conditions hold", isTrue, FIRES_WITHIN_MS);
         const heldMs = performance.now() - beganAt;
         expect(await summary(id)).toMatchObject({ in_sync: false });
-        if (hasPrometheus) {
+        if (prometheus !== null) {
           const both = ["AnchoringPrimeRootThkSyncError", "AnchoringPrimeRootThkSyncStale"];
           const left = FIRES_WITHIN_MS - (performance.now() - beganAt);
           await until(
