@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const MAIN = join(import.meta.dirname, "..", "dist", "github-action", "main.js");
+/** The step as it is built, before it is bundled. */
+const BUILT = join(import.meta.dirname, "..", "dist", "github-action", "main.js");
 
 /** How a step has ended. */
 export interface EndedStep {
@@ -18,8 +19,11 @@ export interface EndedStep {
 export class Job {
   readonly folder: string = mkdtempSync(join(tmpdir(), "anchoring-action-"));
   readonly workspace: string = join(this.folder, "work");
+  readonly #main: string;
 
-  constructor() {
+  /** @param main the program of the step */
+  constructor(main: string = BUILT) {
+    this.#main = main;
     mkdirSync(join(this.workspace, "dist", "sub"), { recursive: true });
     mkdirSync(join(this.folder, "temp"));
     writeFileSync(join(this.workspace, "dist", "app.tar.gz"), "the program");
@@ -55,7 +59,7 @@ export class Job {
       RUNNER_TEMP: join(this.folder, "temp"),
       ...Object.fromEntries(given),
     };
-    const ended = await promisify(execFile)(process.execPath, [MAIN], {
+    const ended = await promisify(execFile)(process.execPath, [this.#main], {
       cwd: this.workspace,
       env,
       timeout: 60_000,

@@ -1,3 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Client, sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
@@ -7,6 +11,8 @@ import { Job } from "./action-runs.ts";
 import { FRAMEWORKS, runReadme } from "./readme-programs.ts";
 
 // The lines of the README on a real cluster, which traces what they have recorded.
+
+const RELEASE = join(import.meta.dirname, "../../release/bin/release.js");
 
 let setup: TestCluster;
 let endpoint: string;
@@ -34,8 +40,19 @@ test.each(FRAMEWORKS)(
   120_000,
 );
 
-test("a step of GitHub Actions: the receipts of artefacts and of the build are found again by the trace", async () => {
-  const job = new Job();
+/** @returns the program that a workflow's step runs, made as for a release: action.yml names it */
+function shippedAction(folder: string): string {
+  const args = [RELEASE, "--dry", "--only", "github-action", "--out", join(folder, "release")];
+  execFileSync(process.execPath, args, { stdio: "pipe" });
+  const action = join(folder, "release", "github-action");
+  const [, main = ""] = /^ +main: (\S+)$/mu.exec(readFileSync(join(action, "action.yml"), "utf8")) ?? [];
+  return join(action, main);
+}
+
+test("the step of GitHub Actions, as shipped: the trace finds the receipts of artefacts and of the build", async () => {
+  // Outside the checkout: it must have all that it needs.
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-action-made-"));
+  const job = new Job(shippedAction(folder));
   try {
     const step = await job.run({ endpoint, "api-key": setup.apiKey, files: "dist" });
     expect(step).toMatchObject({ code: 0 });
@@ -48,5 +65,6 @@ test("a step of GitHub Actions: the receipts of artefacts and of the build are f
     }
   } finally {
     job.end();
+    rmSync(folder, { recursive: true });
   }
 }, 120_000);
