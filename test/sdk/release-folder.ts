@@ -15,20 +15,34 @@ export type Environment = Readonly<Record<string, string>>;
 export class ReleaseFolder {
   readonly #place = mkdtempSync(join(tmpdir(), "anchoring-installed-"));
   readonly path = MADE_BEFORE === undefined ? join(this.#place, "release") : resolve(CHECKOUT, MADE_BEFORE);
+  /** What is too costly to be made twice here. */
+  readonly #madeOnce = join(this.#place, "made-once");
 
-  /** Makes these artefacts, unless there is a release already. */
+  /** Makes these artefacts, unless there is a release already: twice, and fails if the bytes differ. */
   async make(makers: readonly string[], environment: Environment): Promise<void> {
     if (MADE_BEFORE !== undefined) return;
+    await this.#make(makers, ["--twice", "--out", this.path], environment);
+  }
+
+  /** Likewise, but once. */
+  async makeOnce(maker: string): Promise<void> {
+    if (MADE_BEFORE !== undefined) return;
+    await this.#make([maker], ["--out", this.#madeOnce], {});
+  }
+
+  async #make(makers: readonly string[], options: readonly string[], environment: Environment): Promise<void> {
     const only = makers.flatMap((maker) => ["--only", maker]);
     const release = join(CHECKOUT, "packages/release/bin/release.js");
-    await this.run(CHECKOUT, process.execPath, [release, "--dry", ...only, "--out", this.path], environment);
+    await this.run(CHECKOUT, process.execPath, [release, "--dry", ...only, ...options], environment);
   }
 
   /** @returns the path of the one file with such a name */
   file(name: RegExp): string {
-    const found = readdirSync(this.path).filter((each) => name.test(each));
+    const folders = [this.path, this.#madeOnce].filter((folder) => existsSync(folder));
+    const files = folders.flatMap((folder) => readdirSync(folder).map((each) => ({ folder, each })));
+    const found = files.filter(({ each }) => name.test(each));
     if (found.length !== 1) throw new Error(`the release has ${found.length} files like ${String(name)}`);
-    return join(this.path, found[0] ?? "");
+    return found.map(({ folder, each }) => join(folder, each)).join("");
   }
 
   /** @returns a new folder, outside the checkout */
