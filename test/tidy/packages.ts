@@ -93,7 +93,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "control-plane",
     "testkit",
   ],
-  bench: ["protocol", "node-crypto", "api-contract", "dev-cluster", "testkit"],
+  bench: ["protocol", "node-crypto", "api-contract", "sdk-typescript", "dev-cluster", "testkit"],
   gates: ["cli", "simulator", "testkit"],
 };
 

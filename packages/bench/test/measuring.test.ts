@@ -1,6 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { signedInAdvance } from "../src/load/parties.ts";
 import { LoadGenerator } from "../src/load/load-generator.ts";
@@ -11,6 +14,7 @@ import type { Sight } from "../src/load/measure-load.ts";
 import { PauseWatch } from "../src/load/pause-watch.ts";
 import { median, percentile } from "../src/figures/percentile.ts";
 import { ownGroup, readCpu, readPeaksMb } from "@event-anchoring/testkit";
+import { recordTimesUs } from "../src/scenarios/record-calls.ts";
 import { isSteady, spread } from "../src/load/steadiness.ts";
 import type { Stretch } from "../src/load/steadiness.ts";
 
@@ -218,5 +222,23 @@ describe("LoadGenerator", () => {
   test("needs a server", () => {
     const options = { workload: POSTS, clients: 1, urls: [], headers: {} };
     expect(() => new LoadGenerator(options)).toThrow("a load needs a server");
+  });
+});
+
+describe("calls of record()", () => {
+  /** Before the envelope of an event without references: docs/recorder.md. */
+  const [HEADER_BYTES, BEFORE_ENVELOPE_BYTES] = [12, 24];
+
+  test("are timed one by one, and each has written an envelope of 512 bytes when it returns", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "anchoring-record-"));
+    try {
+      const times = await recordTimesUs(folder, 40, 10);
+      expect(times).toHaveLength(40);
+      expect(times.filter((us) => us > 0)).toHaveLength(40);
+      const spool = readFileSync(join(folder, "spool", "0000000000000001.spool"));
+      expect(spool).toHaveLength(50 * (HEADER_BYTES + BEFORE_ENVELOPE_BYTES + 512));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

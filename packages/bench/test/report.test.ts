@@ -221,6 +221,13 @@ describe("a goal", () => {
     expect(table.rows.map((cells) => cells[1])).toEqual(["1.90", "2.00"]);
   });
 
+  test("of record() is its median", () => {
+    const scenario = "record() of 512 bytes, TypeScript";
+    const figure = (measure: string, value: number): Row => ({ type: "figure", scenario, measure, value, unit: "µs" });
+    const rows = [figure("p50 until it returns", 20.4), figure("p99 until it returns", 19)];
+    expect(goalsTable(report(rows)).rows).toEqual([[`${scenario}: p50`, "20.4", "–", "≤ 20.0", "µs", "✗"]]);
+  });
+
   test("is met, or its floor is, or neither", () => {
     const [goal] = GOALS;
     if (goal === undefined) throw new Error("there are goals");
@@ -237,6 +244,7 @@ describe("a goal", () => {
       "single writes, 64 clients, all nodes",
       "latest (linearizable), 64 clients",
       "claims, 64 clients",
+      "record() of 512 bytes, TypeScript",
     ]) {
       expect(named).toContain(name);
       expect(names.some((each) => each.startsWith(name))).toBe(true);

@@ -1,4 +1,7 @@
 /** Names of rows and measures that goals look for. */
+export const RECORD_CALLS_NAME = "record() of 512 bytes, TypeScript";
+export const RECORD_P50 = "p50 until it returns";
+export const RECORD_P99 = "p99 until it returns";
 export const ROUND_TRIP_MS = 20;
 export const DELAYED_P50 = "p50 of one client";
 export const DELAYED_RATE_RATIO = "rate of 256 clients ÷ without the delay";

@@ -7,6 +7,8 @@ import {
   HOSTILE_BODIES_NAME,
   IDLE_CPU,
   LONGEST_GAP,
+  RECORD_CALLS_NAME,
+  RECORD_P50,
   ROUND_TRIP_MS,
 } from "../figures/names.ts";
 import { percentile } from "../figures/percentile.ts";
@@ -277,6 +279,7 @@ export const GOALS: readonly Goal[] = [
     goal: 5,
     measured: medianOf("verify a chain of 5 grants, 1 client, follower"),
   },
+  { ...low, what: `${RECORD_CALLS_NAME}: p50`, unit: "µs", floor: null, goal: 20, measured: figureOf(RECORD_P50) },
 ];
 
 /** Each goal whose rows were run. */

@@ -92,7 +92,7 @@ async function measure(
   else if (etcd === null) leaveOut(there, "no etcd on the PATH");
   else if (there.length > 0 && !runner.isInterrupted) await runner.onEtcd(there);
   if (options.cluster === null) await runner.apart(apart);
-  else leaveOut(apart, "not with --cluster, it begins with one of its own");
+  else leaveOut(apart, "not with --cluster, which they do not use");
   const { rows } = runner;
   return {
     format: 1,

@@ -59,7 +59,7 @@ export class Runner {
     }
   }
 
-  /** What begins with a cluster of its own. */
+  /** What begins with a cluster of its own, or needs none. */
   async apart(scenarios: readonly ApartScenario[]): Promise<void> {
     const stage = {
       ...this.#stage,

@@ -12,6 +12,7 @@ import { IDLE_CLUSTER } from "./idle-cluster.ts";
 import { LEADER_KILL } from "./leader-kill.ts";
 import { READ_SCENARIOS } from "./reads.ts";
 import { RECEIPT_VERIFICATION } from "./receipt-verification.ts";
+import { RECORD_CALLS } from "./record-calls.ts";
 import { SHARED_RECEIPT_SCENARIOS } from "./shared-receipts.ts";
 import { USUAL_EVENT_SCENARIOS } from "./usual-events.ts";
 
@@ -30,6 +31,7 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   CATCH_UP,
   SNAPSHOT_CATCH_UP,
   ...ETCD_SCENARIOS,
+  RECORD_CALLS,
   DELAYED_LINKS,
   FOLLOWERS_OF_THE_FEED,
   GROWTH,

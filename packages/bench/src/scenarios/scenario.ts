@@ -33,7 +33,7 @@ export interface ClusterScenario {
   readonly run: (cluster: MeasuredCluster, stage: Stage) => Promise<readonly Row[]>;
 }
 
-/** Something that begins with a new cluster, and ends it. */
+/** Something that begins with a new cluster, and ends it; or needs none. */
 export interface ApartScenario {
   readonly kind: "apart";
   readonly name: string;
