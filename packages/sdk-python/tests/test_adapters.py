@@ -13,10 +13,12 @@ import pytest
 from event_anchoring import Envelope, Recorder, SpoolFull, VerificationError
 from event_anchoring.adapters import RecordingHandler, RecordingMiddleware, RecordingProcessor
 
+from .graphs import refunding_graph
 from .service import Service
 from .test_recorder import check_kept, client
 
 IRIS = "ab" * 32
+GRANT = "cd" * 32
 
 
 class Kept:
@@ -220,6 +222,36 @@ def test_langchain(kept: Kept) -> None:
         ("refund", {"order": "0"}, None, "no such order"),
     ]
     assert len({each["run_id"] for each in contents}) == 3
+
+
+def test_langgraph(kept: Kept) -> None:
+    pytest.importorskip("langgraph")
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    from event_anchoring.adapters.langchain import RecordingCallbackHandler
+
+    nodes: Dict[str, str] = {}
+
+    class Nodes(BaseCallbackHandler):
+        def on_chain_start(self, *_: Any, run_id: Any, **said: Any) -> None:
+            nodes[said["name"]] = str(run_id)
+
+    anchor = {"iris_ref": IRIS, "grant_ref": GRANT}
+    handler = RecordingCallbackHandler(kept.recorder, who="billing-agent", semantic_anchor=anchor)
+    ended = refunding_graph(["4711", "0"]).invoke({"messages": []}, {"callbacks": [handler, Nodes()]})
+    asked, *answered = ended["messages"]
+    assert len(asked.tool_calls) == 2
+    assert [message.status for message in answered] == ["success", "error"]
+    envelopes = kept.envelopes()
+    assert [(envelope.what, envelope.who) for envelope in envelopes] == [("tool.call", "billing-agent")] * 2
+    # The calls of one node run side by side.
+    contents = {str(content["arguments"]["order"]): content for content in kept.contents()}
+    assert (contents["4711"]["tool"], contents["4711"]["result"]) == ("refund", "refunded 4711")
+    assert (contents["0"]["tool"], contents["0"]["error"]) == ("refund", "no such order")
+    assert {content["parent_run_id"] for content in contents.values()} == {nodes["tools"]}
+    assert len({content["run_id"] for content in contents.values()} - set(nodes.values())) == 2
+    for event in kept.service.anchors.values():
+        assert anchor.items() <= event["semantic_anchor"].items()
 
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")

@@ -44,6 +44,8 @@ from event_anchoring.adapters import RecordingHandler, RecordingMiddleware, Reco
 from event_anchoring.leaf import anchor_id_of
 from event_anchoring.tiles import TILE_WIDTH
 
+from .graphs import refunding_graph
+
 PATH = os.environ.get("EVENT_ANCHORING_CLUSTER")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 pytestmark = pytest.mark.skipif(PATH is None, reason="EVENT_ANCHORING_CLUSTER does not name a cluster.json")
@@ -321,6 +323,16 @@ def test_the_trace_of_what_langchain_calls(client: Client, chain: TrustRootChain
         refund.invoke({"order": "4711"}, {"callbacks": [RecordingCallbackHandler(recorder)]})
         recorder.flush()
     check_traces(client, chain, tmp_path, 1)
+
+
+def test_the_trace_of_what_a_graph_calls(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
+    pytest.importorskip("langgraph")
+    from event_anchoring.adapters.langchain import RecordingCallbackHandler
+
+    with Recorder.open(client, tmp_path) as recorder:
+        refunding_graph(["4711", "0"]).invoke({"messages": []}, {"callbacks": [RecordingCallbackHandler(recorder)]})
+        recorder.flush()
+    check_traces(client, chain, tmp_path, 2)
 
 
 def test_the_trace_of_what_openai_agents_do(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
