@@ -13,7 +13,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_bytes, token_hex
-from typing import Any, Dict, Iterator
+from typing import Any, Dict, Iterator, List
 
 import pytest
 
@@ -22,6 +22,7 @@ from event_anchoring import (
     Client,
     Conflict,
     ConnectionFailed,
+    Envelope,
     EventInput,
     FileMonitorStore,
     LocalKey,
@@ -279,32 +280,54 @@ def test_the_log_itself(client: Client, chain: TrustRootChain) -> None:
     assert hashes[place].hex() == created.anchor_id
 
 
-def test_the_trace_of_what_adapters_record(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
-    async def app(_: Any, __: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 204})
-        await send({"type": "http.response.body"})
-
-    async def receive() -> Dict[str, Any]:
-        return {}
-
-    async def send(_: Any) -> None:
-        return None
-
+def test_the_trace_of_what_is_logged(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
     log = logging.Logger("billing")
     with Recorder.open(client, tmp_path) as recorder:
         log.addHandler(RecordingHandler(recorder))
         log.warning("refund without receipt", extra={"order": "4711"})
-        RecordingProcessor(recorder)(None, "info", {"event": "refunded"})
-        scope = {"type": "http", "method": "GET", "path": "/"}
-        asyncio.run(RecordingMiddleware(app, recorder=recorder)(scope, receive, send))
         recorder.flush()
-    check_traces(client, chain, tmp_path, 3)
+    check_traces(client, chain, tmp_path, 1)
 
 
-def check_traces(client: Client, chain: TrustRootChain, folder: Path, count: int) -> None:
-    """Each kept event has a receipt that verifies, and is found again by the trace."""
+def test_the_trace_of_what_structlog_writes(
+    client: Client, chain: TrustRootChain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    structlog = pytest.importorskip("structlog")
+    with Recorder.open(client, tmp_path) as recorder:
+        structlog.configure(processors=[RecordingProcessor(recorder), structlog.processors.JSONRenderer()])
+        try:
+            structlog.get_logger().warning("refund without receipt", order="4711")
+        finally:
+            structlog.reset_defaults()
+        recorder.flush()
+    said = {"event": "refund without receipt", "order": "4711"}
+    assert json.loads(capsys.readouterr().out) == said
+    assert check_traces(client, chain, tmp_path, 1) == [{"level": "warning", **said}]
+
+
+def test_the_trace_of_what_fastapi_answers(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
+    fastapi = pytest.importorskip("fastapi")
+    from fastapi.testclient import TestClient
+
+    app = fastapi.FastAPI()
+
+    @app.get("/orders/{order}")
+    async def show(order: str) -> Dict[str, str]:
+        return {"order": order}
+
+    with Recorder.open(client, tmp_path) as recorder:
+        app.add_middleware(RecordingMiddleware, recorder=recorder)
+        assert TestClient(app).get("/orders/4711").json() == {"order": "4711"}
+        recorder.flush()
+    (content,) = check_traces(client, chain, tmp_path, 1)
+    assert (content["method"], content["route"], content["status"]) == ("GET", "/orders/{order}", 200)
+
+
+def check_traces(client: Client, chain: TrustRootChain, folder: Path, count: int) -> List[Any]:
+    """Each kept event has a receipt that verifies, and is found again by the trace. Returns their contents."""
     payloads = list(folder.glob("kept/*/*.json"))
     assert len(payloads) == count
+    contents = []
     for payload in payloads:
         event_hash = sha256(payload.read_bytes()).digest()
         receipt = payload.with_name(f"{payload.name}.tlog-proof").read_text(encoding="utf-8")
@@ -312,6 +335,8 @@ def check_traces(client: Client, chain: TrustRootChain, folder: Path, count: int
         traced = client.trace(verified.anchor_id).anchor
         assert isinstance(traced, models.EventAnchor)
         assert (traced.anchor_id, traced.event_hash) == (verified.anchor_id.hex(), event_hash.hex())
+        contents.append(Envelope.parse(payload.read_bytes()).content)
+    return contents
 
 
 def test_the_trace_of_what_langchain_calls(client: Client, chain: TrustRootChain, tmp_path: Path) -> None:
