@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 import pytest
 
-from event_anchoring import AnchoringError, Envelope, Receipt, VerificationError
+from event_anchoring import AnchoringError, Envelope, Receipt, VerificationError, __version__
 from event_anchoring._verifying.command import main
 
 from .service import Service, serve
@@ -78,6 +81,21 @@ def test_commands(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert main([*on_bundle[3:pin_at], "--root-thk", BUNDLE_PIN]) == 0
     (folder / "log.txt").write_text("event 6", encoding="utf-8")
     assert main(on_receipt[3:]) == 1
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["verify", "--version"], ["--help"], ["verify", "--help"]])
+def test_help_and_version_of_the_program(arguments: List[str]) -> None:
+    command = [sys.executable, "-m", "event_anchoring", *arguments]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=env, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    if arguments[-1] == "--version":
+        assert done.stdout == f"event-anchoring {__version__}\n"
+    else:
+        assert done.stdout.startswith(
+            f"usage: python -m event_anchoring {'verify ' if len(arguments) == 2 else ''}[-h]"
+        )
+        assert "--version" in done.stdout
 
 
 def test_the_recorder(folder: Path) -> None:

@@ -17,6 +17,7 @@ from .output import INTERNAL, INVALID, OK, USAGE, Fault, Finding, fail
 from .trust import GivenPin, judge_trust_roots, load
 
 _PROGRAM = "python -m event_anchoring"
+_VERSION = f"event-anchoring {__version__}"
 _HEX_32 = re.compile(r"[0-9A-Fa-f]{64}")
 
 _MORE = """\
@@ -43,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> _Parser:
     parser = _Parser(prog=_PROGRAM, description="Offline verifier of receipts and bundles.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"event-anchoring {__version__}")
+    parser.add_argument("--version", action="version", version=_VERSION)
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     verify = commands.add_parser(
         "verify",
@@ -64,6 +65,7 @@ def _parser() -> _Parser:
     add("--require-current", action="store_true", help="fail if only an older trust root is satisfied")
     add("--witnessed", action="store_true", help="fail unless enough witnesses have signed")
     add("--json", action="store_true", help="print one JSON object")
+    add("--version", action="version", version=_VERSION)
     return parser
 
 
