@@ -1,18 +1,17 @@
 /**
  * A program that records, and may be killed at any time: for recorder-kills.test.ts. Arguments: the folder, the API's
- * addresses with commas between them, how many events there are in all, and the number of the first that is not
- * recorded yet. Prints the number of each event when `record` has returned for it. An event has the same id, time and
- * content whenever it is recorded.
+ * addresses with commas between them, how many bytes may wait, the number of the first event, and that after the last.
+ * Prints the number of each event when `record` has returned for it. An event has the same id, time and content
+ * whenever it is recorded. Flushes and ends when its standard input has ended.
  */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { Client } from "@event-anchoring/sdk";
 import { Recorder, SpoolFull } from "@event-anchoring/sdk/recorder";
 
-const [directory, endpoints, count, first] = process.argv.slice(2);
+const [directory, endpoints, spoolBytesMax, first, end] = process.argv.slice(2);
 const START_MS = Date.parse("2026-11-23T10:00:00.000Z");
-/** Some hundred events: the program is held up by the service, and so is killed while both are at work. */
-const SPOOL_BYTES_MAX = 256 * 1024;
 
 const client = new Client({ endpoints: endpoints.split(","), apiKey: process.env.ANCHORING_API_KEY });
 const recorder = await Recorder.open({
@@ -20,13 +19,13 @@ const recorder = await Recorder.open({
   directory,
   batchEventsMax: 200,
   batchMs: 20,
-  spoolBytesMax: SPOOL_BYTES_MAX,
+  spoolBytesMax: Number(spoolBytesMax),
   onError: () => undefined,
 });
 
 /** Until there is room. */
 async function record(at) {
-  const clientEventId = createHash("sha256").update(`event ${at}`).digest().subarray(0, 16);
+  const clientEventId = createHash("sha256").update(`${directory} ${at}`).digest().subarray(0, 16);
   const said = { what: "count", when: new Date(START_MS + at), clientEventId };
   for (;;) {
     try {
@@ -39,9 +38,10 @@ async function record(at) {
   }
 }
 
-for (let at = Number(first); at < Number(count); at++) {
+for (let at = Number(first); at < Number(end); at++) {
   await record(at);
   writeSync(1, `${at}\n`);
 }
+await once(process.stdin.resume(), "end");
 await recorder.flush({ timeoutMs: 600_000 });
 await recorder.close();
