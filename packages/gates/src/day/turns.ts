@@ -1,4 +1,5 @@
 /** What an operator does in a day, with the commands of `docs/operating`, while clients write. */
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Seeded } from "@event-anchoring/simulator";
@@ -175,8 +176,9 @@ async function apiKey(day: DayAtWork): Promise<void> {
   await day.changeClients();
   await mustRun(setup, ["keys", "revoke", old.keyId, ...CALL_TIMEOUT]);
   const headers = { authorization: `Bearer ${old.apiKey}` };
+  // No anchor has this id: 404 with a good key.
   const isRefused = async (id: string): Promise<boolean> =>
-    (await fetch(`${setup.entry(id).api_url}/v1/limits`, { headers })).status === 401;
+    (await fetch(`${setup.entry(id).api_url}/v1/event-anchors/${randomUUID()}`, { headers })).status === 401;
   for (const id of nodeIds) await until(`${id} refuses the old key`, () => isRefused(id), STEP_TIMEOUT_MS);
 }
 
