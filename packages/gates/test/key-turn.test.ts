@@ -4,7 +4,7 @@ import type { TestCluster } from "@event-anchoring/testkit";
 import { TURNS, firstKey } from "../src/day/turns.ts";
 import type { DayAtWork, MadeKey } from "../src/day/turns.ts";
 
-// Of a day's turns, the one that asks nodes with a key that has ended.
+// One turn of a day asks nodes with a key that has ended.
 
 let setup: TestCluster;
 beforeAll(async () => void (setup = await startTestCluster()), 300_000);
