@@ -77,7 +77,7 @@ function optionsOf(argv: readonly string[]): Options | string {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
-    if (error instanceof TypeError) return error.message;
+    if (error instanceof TypeError && "code" in error) return error.message;
     throw error;
   }
 }
