@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { ENTRY_BOUNDS } from "./bounds.ts";
+import { ENTRY_BOUNDS, MANY_LEAVES } from "./bounds.ts";
 import { CountedCluster } from "./counted-cluster.ts";
 import type { EntryCounts } from "./counted-cluster.ts";
 
@@ -31,7 +31,7 @@ describe("an entry costs no more than its bounds", () => {
   test("with 48 clients, over all nodes", async () => {
     const clients = cluster.nodes.flatMap((node) => Array.from({ length: CLIENTS_OF_EACH_NODE }, () => node));
     const counts = await cluster.countsOf(() => cluster.write(clients, WRITES));
-    expect(counts.leaves).toBeGreaterThan(10);
+    expect(counts.leaves).toBeGreaterThan(MANY_LEAVES);
     expectWithin(counts, ENTRY_BOUNDS.manyClients);
   });
 });

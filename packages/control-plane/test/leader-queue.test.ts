@@ -103,13 +103,40 @@ describe("group commit", () => {
     expect(countersOf(1)).toEqual([11, 12]);
   });
 
-  test("sends a second entry at once with as many commands as the first", () => {
+  test("sends a second entry with as many commands as the first, once that has taken 20 ms", () => {
+    for (let index = 1; index <= 60; index++) {
+      fillPipeline();
+      clock.advance(100);
+      settle(index);
+    }
     fillPipeline(64);
-    queue.offer(Array.from({ length: 63 }, () => group()));
-    expect(proposed).toHaveLength(1);
+    clock.advance(19);
+    queue.offer(Array.from({ length: 64 }, () => group()));
+    expect(proposed).toHaveLength(61);
+    clock.advance(1);
+    expect(proposed).toHaveLength(62);
+    expect(countersOf(61)).toHaveLength(64);
+  });
+
+  test("gathers the next writes of those who were answered into one entry with what waits already", () => {
+    for (let index = 1; index <= 60; index++) {
+      fillPipeline();
+      clock.advance(8);
+      settle(index);
+    }
+    fillPipeline(32);
+    queue.offer(Array.from({ length: 31 }, () => group()));
+    clock.advance(7);
+    settle(61);
+    clock.advance(7);
     queue.offer([group()]);
-    expect(proposed).toHaveLength(2);
-    expect(countersOf(1)).toHaveLength(64);
+    expect(proposed).toHaveLength(61);
+    clock.advance(1);
+    expect(proposed).toHaveLength(62);
+    expect(countersOf(61)).toHaveLength(32);
+    settle(62);
+    queue.offer(Array.from({ length: 60 }, () => group()));
+    expect(proposed).toHaveLength(63);
   });
 
   test.each([
@@ -130,7 +157,7 @@ describe("group commit", () => {
   });
 
   test("counts an entry as under way until it is cosigned, and 50 ms after it is applied at most", () => {
-    const fill = (): void => queue.offer(Array.from({ length: 64 }, () => group()));
+    const fill = (): void => queue.offer([{ ...group(), bytes: new Uint8Array(128 * 1024) }]);
     for (let entry = 0; entry < 3; entry++) fill();
     expect(proposed).toHaveLength(2);
     queue.onApplied(1);
@@ -163,10 +190,13 @@ describe("group commit", () => {
   });
 
   test("never has a third entry under way", () => {
-    for (let entry = 0; entry < 3; entry++) queue.offer(Array.from({ length: 64 }, () => group()));
-    clock.advance(1000);
+    for (let entry = 0; entry < 3; entry++) {
+      queue.offer(Array.from({ length: 64 }, () => group()));
+      clock.advance(1000);
+    }
     expect(proposed).toHaveLength(2);
     settle(1);
+    clock.advance(12);
     expect(proposed).toHaveLength(3);
     queue.offer(Array.from({ length: 64 }, () => group()));
     expect(proposed).toHaveLength(3);

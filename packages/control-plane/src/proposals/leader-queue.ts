@@ -10,19 +10,11 @@ import {
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
 import type { TimerClock, Timer } from "../ports/environment.ts";
+import { EntryPace, type PacedEntry } from "./entry-pace.ts";
 
-/** While one entry is under way, a second is proposed once as many commands wait as it has, or this much … */
-const SECOND_ENTRY_BYTES = 128 * 1024;
-/**
- * … or the oldest has waited for as long as an entry takes, within these bounds. With half of that time, entries
- * of 64 clients were smaller, and a write of theirs cost a fifth more processor time.
- */
-const SECOND_ENTRY_AGE_MS = { least: 3, most: 40 } as const;
 const ENTRIES_UNDER_WAY_MAX = 2;
 /** An entry whose cosignatures do not come counts as under way for so long after it was applied. */
 const UNCOSIGNED_MAX_MS = 50;
-/** Weight of the newest entry in the mean of how long entries take. */
-const NEWEST_WEIGHT = 1 / 8;
 const QUEUED_COMMANDS_MAX = 8192;
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 /** A certificate that no entry picked up is recorded by an entry of its own after this much idle time. */
@@ -63,10 +55,8 @@ interface TimedGroup extends QueuedGroup {
 }
 
 /** An entry that this leader has proposed, until it is settled and applied here. */
-interface ProposedEntry {
+interface ProposedEntry extends PacedEntry {
   readonly index: RaftIndex;
-  readonly sinceMs: number;
-  readonly commands: number;
   /** Enough cosignatures of what it has grown are in hand, or are waited for no longer. */
   isSettled: boolean;
   appliedMs: number | null;
@@ -93,7 +83,7 @@ export interface LeaderQueueOptions {
 }
 
 /**
- * The leader's side of group commit: an idle pipeline proposes at once, a busy one batches.
+ * The leader's side of group commit: an idle pipeline proposes at once, a busy one batches (`EntryPace`).
  *
  * Invariant: at most two entries of this queue are not settled at any time. A group leaves the queue proposed,
  * refused by name, or expired; expired work is dropped here and never after it was proposed.
@@ -106,11 +96,11 @@ export class LeaderQueue {
   #bytes = 0;
   /** Ascending by index. */
   #proposed: ProposedEntry[] = [];
-  /** How long entries take from the proposal until they are settled, by a moving mean. */
-  #entryMs = 0;
+  #pace = new EntryPace();
   #isLeading = false;
   #settleTimer: Timer | null = null;
-  #secondEntryTimer: Timer | null = null;
+  /** Runs when the next entry is due, if nothing comes before. */
+  #dueTimer: { readonly atMs: number; readonly timer: Timer } | null = null;
   #recordTimer: Timer | null = null;
   #proposedMs = Number.NEGATIVE_INFINITY;
   /** When the last entry with certificates was proposed. */
@@ -155,6 +145,7 @@ export class LeaderQueue {
   onLeadership(isLeading: boolean): void {
     this.#isLeading = isLeading;
     this.#proposed = [];
+    this.#pace = new EntryPace();
     this.#cancelTimers();
     // The previous leader may have stopped before it recorded a certificate that this node holds.
     if (isLeading) return this.#recordSoon();
@@ -209,7 +200,7 @@ export class LeaderQueue {
       if (entry.isSettled) continue;
       const isLate = entry.appliedMs !== null && now - entry.appliedMs >= UNCOSIGNED_MAX_MS;
       entry.isSettled = entry.index <= cosignedTo || isLate;
-      if (entry.isSettled) this.#entryMs += NEWEST_WEIGHT * (now - entry.sinceMs - this.#entryMs);
+      if (entry.isSettled) this.#pace.onSettled(now, entry, this.#commands);
     }
     this.#proposed = this.#proposed.filter(({ isSettled, appliedMs }) => !isSettled || appliedMs === null);
     const oldest = this.#proposed.find(({ isSettled, appliedMs }) => !isSettled && appliedMs !== null);
@@ -224,20 +215,25 @@ export class LeaderQueue {
   }
 
   #isDue(): boolean {
-    const first = this.#groups[0];
-    if (first === undefined) return false;
-    const before = this.#underWay().at(-1);
-    if (before === undefined) return true;
-    if (this.#commands >= before.commands || this.#bytes >= SECOND_ENTRY_BYTES) return true;
-    const { least, most } = SECOND_ENTRY_AGE_MS;
-    const dueMs = Math.min(most, Math.max(least, this.#entryMs));
-    const ageMs = this.#options.clock.monotonicMs() - first.queuedMs;
-    if (ageMs >= dueMs) return true;
-    this.#secondEntryTimer ??= this.#options.clock.startTimer(Math.ceil(dueMs - ageMs), () => {
-      this.#secondEntryTimer = null;
+    const oldest = this.#groups[0];
+    if (oldest === undefined) return false;
+    const waiting = { commands: this.#commands, bytes: this.#bytes, oldestMs: oldest.queuedMs };
+    const now = this.#options.clock.monotonicMs();
+    const dueMs = this.#pace.dueMs(waiting, this.#underWay().at(-1));
+    if (dueMs <= now) return true;
+    this.#pumpAt(dueMs, now);
+    return false;
+  }
+
+  /** At the earliest of the times it was called with. */
+  #pumpAt(atMs: number, now: number): void {
+    if (this.#dueTimer !== null && this.#dueTimer.atMs <= atMs) return;
+    this.#dueTimer?.timer.cancel();
+    const timer = this.#options.clock.startTimer(Math.ceil(atMs - now), () => {
+      this.#dueTimer = null;
       this.pump();
     });
-    return false;
+    this.#dueTimer = { atMs, timer };
   }
 
   /** Until nothing is left to record, by any entry: a check every 25 ms, which an idle pipeline uses. */
@@ -253,8 +249,8 @@ export class LeaderQueue {
   }
 
   #cancelTimers(): void {
-    this.#secondEntryTimer?.cancel();
-    this.#secondEntryTimer = null;
+    this.#dueTimer?.timer.cancel();
+    this.#dueTimer = null;
     this.#recordTimer?.cancel();
     this.#recordTimer = null;
     this.#settleTimer?.cancel();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { PeerFrame } from "@event-anchoring/control-contract";
+import { REFUSED_AFTER_MS } from "../../src/transport/network-types.ts";
 import { TestCluster, TestNode, startPair, until, untilConnected } from "./harness.ts";
 
 let cluster: TestCluster;
@@ -135,7 +136,7 @@ describe("when a peer goes", () => {
     await until("refused", () => a.downs.some((down) => down.refusedReconnects));
     const tookMs = performance.now() - goneMs;
     expect(a.downs.map((down) => down.refusedReconnects)).toEqual([false, true]);
-    expect(tookMs).toBeGreaterThanOrEqual(150);
+    expect(tookMs).toBeGreaterThanOrEqual(REFUSED_AFTER_MS);
     expect(tookMs).toBeLessThan(5000);
     expect(a.network.isConnected("b")).toBe(false);
 
