@@ -5,25 +5,25 @@
  *   curl --location --request PUT --data hello http://127.0.0.1:8001/greeting
  *   curl --location http://127.0.0.1:8002/greeting
  *
- * Node n listens on 127.0.0.1: port 8000 + n for clients, 9000 + n for its peers; KV_PORTS=<first of each> changes
- * both. It keeps its log in kv-<n>.jsonl.
+ * Node n listens on 127.0.0.1, port 8000 + n (KV_PORT changes the 8000), for clients and for its peers, which post
+ * messages to it. It keeps its log in kv-<n>.jsonl.
  */
-import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
-import { connect, createServer as listen } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { RaftEngine, decodeMessage, encodeMessage } from "raft-ts";
 
 const id = BigInt(process.argv[2] ?? "");
-const [clientPorts, peerPorts] = (process.env.KV_PORTS ?? "8000,9000").split(",").map(Number);
+const portOf = (node) => Number(process.env.KV_PORT ?? 8000) + Number(node);
+const urlOf = (node, path) => `http://127.0.0.1:${portOf(node)}${path}`;
 const path = `kv-${id}.jsonl`;
-const ids = [1n, 2n, 3n];
-const confState = { voters: ids, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+const confState = { voters: [1n, 2n, 3n], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 
 // What the file holds: a line for each chore of the append lane. A last line without its end was never answered.
 const log = [];
 let hardState = { term: 0, vote: 0n, commit: 0 };
 const kept = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
-const whole = kept.lastIndexOf(10) + 1;
+const whole = kept.lastIndexOf("\n") + 1;
 if (whole < kept.length) truncateSync(path, whole);
 for (const line of kept.subarray(0, whole).toString().split("\n").filter(Boolean)) {
   const { entries, state } = JSON.parse(line);
@@ -31,12 +31,10 @@ for (const line of kept.subarray(0, whole).toString().split("\n").filter(Boolean
   if (state !== null) hardState = { ...state, vote: BigInt(state.vote) };
 }
 const file = openSync(path, "a");
-process.once("exit", () => closeSync(file));
 
 /** A new end of the log; what was there from its first index on is gone. */
 function hold(entries) {
-  if (entries.length > 0) log.length = entries[0].index - 1;
-  log.push(...entries);
+  if (entries.length > 0) log.splice(entries[0].index - 1, Infinity, ...entries);
 }
 
 const engine = await RaftEngine.load();
@@ -46,7 +44,7 @@ const node = engine.createNode({ id, initial, random });
 
 const values = new Map();
 const writes = new Map(); // by the index of their entry: what the client waits for
-const reads = new Map(); // by context: what is done once `index` is applied
+const reads = new Map(); // by context: what to do once `index` is applied
 let applied = 0;
 
 /** Does what there is to do: sends, stores, applies. */
@@ -54,21 +52,31 @@ function work() {
   while (node.hasReady()) {
     const { messages, append, apply, readStates, softState } = node.ready();
     if (append !== null) hold(append.entries); // a message may have them before they are durable
-    for (const message of messages) send(message);
-    if (append !== null) appendChore(append);
-    if (apply !== null) applyChore(apply);
-    for (const { index, context } of readStates) readAt(Buffer.from(context).toString(), index);
-    // Who has lost the office cannot know what became of its writes.
-    if (softState !== null && softState.role !== "leader") for (const write of writes.values()) write(null);
+    messages.forEach(send);
+    if (append !== null) store(append);
+    if (apply !== null) applyEntries(apply);
+    for (const { index, context } of readStates) {
+      const read = reads.get(Buffer.from(context).toString());
+      if (read !== undefined) read.index = index;
+    }
+    if (softState !== null && softState.role !== "leader") {
+      // Without the office it cannot know what becomes of them.
+      for (const write of writes.values()) write(null);
+      for (const { say } of reads.values()) say(503, "leads no more");
+      writes.clear();
+      reads.clear();
+    }
   }
-  for (const [context, { index, answer }] of reads) if (index <= applied && reads.delete(context)) answer();
+  for (const [context, { index, key, say }] of reads) {
+    if (index > applied) continue;
+    say(values.has(key) ? 200 : 404, values.get(key) ?? "no such key");
+    reads.delete(context);
+  }
 }
 
-function appendChore({ entries, hardState: state, responses }) {
-  const line = {
-    entries: entries.map((entry) => ({ ...entry, payload: Buffer.from(entry.payload).toString("base64") })),
-    state: state === null ? null : { ...state, vote: String(state.vote) },
-  };
+function store({ entries, hardState: state, responses }) {
+  const texts = entries.map((entry) => ({ ...entry, payload: Buffer.from(entry.payload).toString("base64") }));
+  const line = { entries: texts, state: state === null ? null : { ...state, vote: `${state.vote}` } };
   writeSync(file, `${JSON.stringify(line)}\n`);
   fdatasyncSync(file); // durable, before anybody is told
   if (entries.length > 0) node.mirrorAppend(entries);
@@ -79,13 +87,10 @@ function appendChore({ entries, hardState: state, responses }) {
   }
 }
 
-function applyChore({ entries, responses }) {
+function applyEntries({ entries, responses }) {
   for (const { index, term } of entries) {
     const { payload } = log[index - 1];
-    if (payload.length > 0) {
-      const { key, value } = JSON.parse(payload.toString());
-      values.set(key, value);
-    }
+    if (payload.length > 0) values.set(...JSON.parse(payload.toString()));
     applied = index;
     writes.get(index)?.(term);
     writes.delete(index);
@@ -93,70 +98,44 @@ function applyChore({ entries, responses }) {
   node.stepResponses(responses);
 }
 
-function readAt(context, index) {
-  const read = reads.get(context);
-  if (read !== undefined) read.index = index;
-}
-
-// Peers: messages of a length and as many bytes, over one connection to each.
-const links = new Map();
+/** Messages may be lost, doubled and overtaken: each is a request of its own. */
 function send(message) {
-  const entries = message.entries.map((entry) => ({
-    ...entry,
-    payload: entry.payload ?? log[entry.index - 1].payload,
-  }));
-  const bytes = encodeMessage({ ...message, entries });
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  let link = links.get(message.to);
-  if (link === undefined || link.destroyed) links.set(message.to, (link = connect(peerPorts + Number(message.to))));
-  if (link.listenerCount("error") === 0) link.on("error", () => node.reportUnreachable(message.to));
-  link.write(Buffer.concat([length, bytes]));
+  const entries = message.entries.map((entry) => ({ ...entry, payload: log[entry.index - 1].payload }));
+  const request = { method: "POST", body: encodeMessage({ ...message, entries }) };
+  fetch(urlOf(message.to, "/"), request).catch(() => node.reportUnreachable(message.to));
 }
 
-listen((socket) => {
-  let rest = Buffer.alloc(0);
-  socket.on("error", () => socket.destroy());
-  socket.on("data", (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
-    while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32BE()) {
-      const end = 4 + rest.readUInt32BE();
-      node.step(decodeMessage(rest.subarray(4, end)));
-      rest = rest.subarray(end);
-    }
-    work();
-  });
-}).listen(peerPorts + Number(id), "127.0.0.1");
-
-// Clients: who does not lead sends them to the node that does.
+// Peers post messages; who does not lead sends clients to the node that does.
 createServer((request, response) => {
-  const chunks = [];
-  request.on("data", (chunk) => chunks.push(chunk));
-  request.on("end", () => {
-    const { lead } = node.basicStatus();
-    const say = (status, text, headers = {}) => response.writeHead(status, headers).end(`${text}\n`);
-    if (lead === 0n) return say(503, "no leader is known");
-    if (lead !== id) {
-      const location = `http://127.0.0.1:${clientPorts + Number(lead)}${request.url}`;
-      return say(307, "another node leads", { location });
+  const say = (status, text, headers = {}) => response.writeHead(status, headers).end(`${text}\n`);
+  const whenCut = () => response.destroy();
+  void buffer(request).then((body) => {
+    try {
+      answer(request, body, say);
+    } catch (error) {
+      say(error.code === "proposal_dropped" ? 503 : 400, error.message); // full for now, or what no peer sends
     }
-    const key = request.url.slice(1);
-    if (request.method === "PUT") put(key, Buffer.concat(chunks).toString(), say);
-    else get(key, say);
     work();
-  });
-}).listen(clientPorts + Number(id), "127.0.0.1");
+  }, whenCut);
+}).listen(portOf(id), "127.0.0.1");
 
-function put(key, value, say) {
-  const { index, term } = node.propose(Buffer.from(JSON.stringify({ key, value })));
-  writes.set(index, (decided) => (decided === term ? say(200, "stored") : say(503, "unknown: read it")));
-}
-
-function get(key, say) {
-  const context = crypto.randomUUID();
-  const answer = () => (values.has(key) ? say(200, values.get(key)) : say(404, "no such key"));
-  reads.set(context, { index: Infinity, answer });
-  node.readIndex(Buffer.from(context));
+function answer({ method, url }, body, say) {
+  const { lead } = node.basicStatus();
+  if (method === "POST") {
+    node.step(decodeMessage(body));
+    say(200, "taken");
+  } else if (lead === 0n) {
+    say(503, "no leader is known");
+  } else if (lead !== id) {
+    say(307, "another node leads", { location: urlOf(lead, url) });
+  } else if (method === "PUT") {
+    const { index, term } = node.propose(Buffer.from(JSON.stringify([url, body.toString()])));
+    writes.set(index, (decided) => (decided === term ? say(200, "stored") : say(503, "unknown: read it")));
+  } else {
+    const context = crypto.randomUUID();
+    reads.set(context, { index: Infinity, key: url, say });
+    node.readIndex(Buffer.from(context));
+  }
 }
 
 setInterval(() => {

@@ -81,17 +81,17 @@ describe("the npm package of anchorctl", () => {
 describe("the npm package of raft-ts", () => {
   const nodes = new Map<number, ChildProcess>();
   let example: string;
-  let ports: { readonly clients: number; readonly peers: number };
+  let firstPort: number;
 
   beforeAll(async () => {
     example = join(installed(/^raft-ts-.*\.tgz$/, "raft-ts"), "examples/kv-store.js");
-    ports = { clients: await freePorts(), peers: await freePorts() };
+    firstPort = await freePorts();
   });
 
   afterAll(() => nodes.forEach((node) => node.kill("SIGKILL")));
 
   const start = (id: number): void => {
-    const env = { ...process.env, KV_PORTS: `${ports.clients},${ports.peers}` };
+    const env = { ...process.env, KV_PORT: String(firstPort) };
     const cwd = join(place, "raft-ts");
     nodes.set(id, spawn(process.execPath, [example, String(id)], { cwd, env, stdio: ["ignore", "ignore", "inherit"] }));
   };
@@ -100,12 +100,12 @@ describe("the npm package of raft-ts", () => {
     node?.kill("SIGKILL");
     if (node !== undefined) await once(node, "exit");
   };
+  const urlOf = (id: number): string => `http://127.0.0.1:${firstPort + id}/greeting`;
   /** Asked again until a node leads. */
   const ask = (id: number, method: string, body: string | null): Promise<string> =>
     until(`node ${id} answers`, async () => {
-      const url = `http://127.0.0.1:${ports.clients + id}/greeting`;
       // It may not listen yet.
-      const response = await fetch(url, { method, body }).catch(() => null);
+      const response = await fetch(urlOf(id), { method, body }).catch(() => null);
       return response?.ok === true ? (await response.text()).trimEnd() : null;
     });
 
@@ -113,6 +113,8 @@ describe("the npm package of raft-ts", () => {
     for (const id of [1, 2, 3]) start(id);
     expect(await ask(1, "PUT", "hello")).toBe("stored");
     expect(await ask(3, "GET", null)).toBe("hello");
+    const garbage = await fetch(urlOf(2), { method: "POST", body: "garbage" });
+    expect([garbage.status, await garbage.text()]).toEqual([400, "unknown version 103\n"]);
     await kill(1);
     expect(await ask(2, "PUT", "again")).toBe("stored");
     for (const id of [2, 3]) await kill(id);
