@@ -48,10 +48,14 @@ describe("anchorctl deploy plan", () => {
       const settings = JSON.parse(readFileSync(join(out, id, "control-plane.json"), "utf8")) as { node_id: string };
       expect(settings.node_id).toBe(id);
     }
+    expect(stdout).toContain(`✓ operators      ${out}/cluster.json`);
+    const { nodes } = JSON.parse(readFileSync(join(out, "cluster.json"), "utf8")) as { nodes: readonly object[] };
+    expect(nodes[2]).toMatchObject({ id: "n3", control_address: "n3.control.internal:7400" });
     expect(stdout).toContain(`✓ Helm           ${out}/helm-values.yaml`);
     const { stdout: json } = await plan("--hosts", HOSTS, "--trust-root", trustRoot, "--out", out, "--json");
     expect(JSON.parse(json)).toMatchObject({
       cluster_name: "deploy.test",
+      cluster_file: join(out, "cluster.json"),
       helm_values: join(out, "helm-values.yaml"),
       hosts: [{ node_id: "n1", address: "10.77.0.1", folder: join(out, "n1") }, {}, {}],
     });

@@ -14,6 +14,7 @@ import {
   apiHost,
   controlHost,
   metricsHost,
+  nodeAddresses,
 } from "./node-names.ts";
 import { scramVerifier } from "./scram.ts";
 
@@ -144,12 +145,9 @@ function clusterFile(cluster: ProvisionedCluster): object {
     state: "running",
     api_key: null,
     trust_root: { version: 1, root_thk: cluster.rootThk, document: cluster.trustRootDocument },
-    nodes: cluster.nodes.map(({ nodeId, originFingerprint }, at) => ({
-      id: nodeId,
-      api_url: `https://${apiHost(nodeId)}:${API_PORT}`,
+    nodes: cluster.nodes.map((node, at) => ({
+      ...nodeAddresses(node),
       metrics_url: `http://127.0.0.1:${PUBLISHED_METRICS_PORT + at}/metrics`,
-      control_address: `${controlHost(nodeId)}:${CONTROL_PORT}`,
-      origin_fingerprint: originFingerprint,
     })),
   };
 }

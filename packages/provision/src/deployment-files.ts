@@ -11,6 +11,7 @@ import {
   READER_ROLE,
   apiHost,
   controlHost,
+  nodeAddresses,
 } from "./node-names.ts";
 
 /** docker-compose.yml and compose.host.yml have three places for nodes. */
@@ -18,6 +19,9 @@ export const COMPOSE_PLACES = 3;
 
 /** The values of deploy/helm/event-anchoring, one file for the cluster. */
 export const HELM_VALUES_FILE = "helm-values.yaml";
+
+/** By which an operator's anchorctl finds the nodes, one file for the cluster. */
+export const CLUSTER_FILE = "cluster.json";
 
 /** Where the units of deploy/systemd have their files. */
 const IDENTITY_DIR = "/etc/anchoring/control-plane/identity";
@@ -39,8 +43,8 @@ export function deploymentFiles(plan: DeploymentPlan, node: PlacedNode): Readonl
 }
 
 /**
- * Writes a folder `<node id>` for each host below `outDir`, and `helm-values.yaml` there: folders 0700, files 0600.
- * What an earlier plan wrote there is replaced.
+ * Writes a folder `<node id>` for each host below `outDir`, and `cluster.json` and `helm-values.yaml` there: folders
+ * 0700, files 0600. What an earlier plan wrote there is replaced.
  */
 export async function writeDeployment(plan: DeploymentPlan, outDir: string): Promise<void> {
   await makeNamedDirectory(outDir);
@@ -50,6 +54,8 @@ export async function writeDeployment(plan: DeploymentPlan, outDir: string): Pro
     for (const [name, text] of Object.entries(deploymentFiles(plan, node)))
       await writePrivateFile(join(folder, name), text);
   }
+  const cluster = { state: "running", api_key: null, nodes: plan.nodes.map(nodeAddresses) };
+  await writePrivateFile(join(outDir, CLUSTER_FILE), jsonText(cluster));
   await writePrivateFile(join(outDir, HELM_VALUES_FILE), helmValues(plan));
 }
 

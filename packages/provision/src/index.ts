@@ -31,7 +31,13 @@ export { holdCeremony } from "./ceremony.ts";
 export type { Ceremony, CeremonyPlan, NodeSecrets } from "./ceremony.ts";
 export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "./cluster-files.ts";
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
-export { COMPOSE_PLACES, HELM_VALUES_FILE, deploymentFiles, writeDeployment } from "./deployment-files.ts";
+export {
+  CLUSTER_FILE,
+  COMPOSE_PLACES,
+  HELM_VALUES_FILE,
+  deploymentFiles,
+  writeDeployment,
+} from "./deployment-files.ts";
 export { planDeployment } from "./deployment-plan.ts";
 export type { DeploymentPlan, DeploymentWish } from "./deployment-plan.ts";
 export { writeGatewayFiles } from "./gateway-files.ts";

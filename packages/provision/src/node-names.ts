@@ -15,3 +15,17 @@ export const READER_ROLE = "anchoring_reader";
 export const controlHost = (nodeId: string): string => `${nodeId}.control.internal`;
 export const apiHost = (nodeId: string): string => `${nodeId}.api.internal`;
 export const metricsHost = (nodeId: string): string => `${nodeId}.metrics.internal`;
+
+/** A node's entry in `cluster.json`, by which anchorctl finds it. */
+export const nodeAddresses = ({
+  nodeId,
+  originFingerprint,
+}: {
+  nodeId: string;
+  originFingerprint: string;
+}): object => ({
+  id: nodeId,
+  api_url: `https://${apiHost(nodeId)}:${API_PORT}`,
+  control_address: `${controlHost(nodeId)}:${CONTROL_PORT}`,
+  origin_fingerprint: originFingerprint,
+});

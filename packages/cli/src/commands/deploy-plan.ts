@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import {
+  CLUSTER_FILE,
   COMPOSE_PLACES,
   HELM_VALUES_FILE,
   deploymentFiles,
@@ -52,6 +53,7 @@ function planJson(plan: DeploymentPlan, out: string): object {
   return {
     cluster_name: plan.clusterName,
     cluster_id: plan.clusterId,
+    cluster_file: join(out, CLUSTER_FILE),
     helm_values: join(out, HELM_VALUES_FILE),
     hosts: plan.nodes.map((node) => ({
       node_id: node.nodeId,
@@ -67,6 +69,7 @@ function printPlan(plan: DeploymentPlan, out: string, printer: Printer): void {
     const files = Object.keys(deploymentFiles(plan, node)).join(", ");
     printer.check("pass", node.nodeId, `${node.address}: ${files} in ${join(out, node.nodeId)}`);
   }
+  printer.check("pass", "operators", join(out, CLUSTER_FILE));
   printer.check("pass", "Helm", join(out, HELM_VALUES_FILE));
   if (plan.nodes.length !== COMPOSE_PLACES)
     printer.check("skip", "Compose", `docker-compose.yml has ${COMPOSE_PLACES} places for nodes, this cluster others`);
