@@ -220,7 +220,7 @@ export type TransportEvent =
   | "unary_answered"
   | "tls_reload_failed";
 
-/** How long reconnects must have been refused before a follower is told: two or three dials, less than a start takes. */
+/** How long reconnects must have been refused before a follower is told: two or three dials, less than a start. */
 export const REFUSED_AFTER_MS = 60;
 /** How often the TLS files are checked: three calls of stat. */
 export const TLS_RELOAD_MS = 5000;
