@@ -1,28 +1,20 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 import { type Machine, Machines, whatMachinesLack } from "./machines/machine.ts";
+import { blocksBelow } from "./machines/page.ts";
 
 // docs/operating/three-machines.md, typed: a machine is a namespace with a Postgres of its own, the units' programs run
 // under their accounts, and nothing joins the machines but one wire.
 
 const CHECKOUT = join(import.meta.dirname, "../..");
-const PAGE = readFileSync(join(CHECKOUT, "docs/operating/three-machines.md"), "utf8");
 const COMMANDS_MAX = 15;
 const MINUTE_MS = 60_000;
 
 const missing = whatMachinesLack();
 const describeMachines = missing === null ? describe : describe.skip;
-
-/** The blocks of commands below a heading, in their order. */
-function blocksBelow(heading: string): readonly string[] {
-  const section = PAGE.split(/^## /mu).find((text) => text.startsWith(`${heading}\n`)) ?? "";
-  const blocks = [...section.matchAll(/^```sh\n([^`]*)```/gmu)].map(([, text = ""]) => text);
-  if (blocks.length === 0) throw new Error(`there are commands below ${heading}`);
-  return blocks;
-}
 
 /** A command is a line; what follows a backslash is of the line before. */
 const commandsIn = (block: string): number =>

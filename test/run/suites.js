@@ -3,7 +3,7 @@ export const LONG = [
   "test/long/**/*.test.ts",
   "packages/gates/test/{bit-flips,power-cuts,short-day}.test.ts",
   "test/simulation/planted-bugs.test.ts",
-  "test/deploy/three-machines.test.ts",
+  "test/deploy/{doctor-mistakes,three-machines}.test.ts",
   "test/cluster/{membership,trust-root,alerts,rolling-upgrade}.test.ts",
 ];
 

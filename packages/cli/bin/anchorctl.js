@@ -20,4 +20,12 @@ if (!existsSync(join(here, "../dist/index.js"))) {
   }
 }
 
+const { refusalOf } = await import("../dist/doctor/node-js.js");
+const [command, ...flags] = process.argv.slice(2);
+const refusal = refusalOf(process.versions.node, command === "doctor" && flags.includes("--json"));
+if (refusal !== null) {
+  process.stdout.write(refusal);
+  process.exit(command === "doctor" ? 1 : 70);
+}
+
 await import("../dist/main.js");

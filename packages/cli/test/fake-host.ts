@@ -9,12 +9,15 @@ import type { Connecting, FileState, Host, HttpAnswer, ListenerAddress } from ".
 
 /** When everything is well. */
 export const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
+/** All files belong to it, if nothing else is said. */
+const ACCOUNT = 104;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 interface FakeFile {
   bytes: Uint8Array;
   mode: number;
+  owner?: number;
   changedMs: number;
 }
 
@@ -29,7 +32,7 @@ export class FakeHost implements Host {
   /** By folder; files have that of the nearest one above. */
   readonly devices = new Map<string, number>([["/", 1]]);
   readonly free = new Map<string, number>();
-  /** What is not open, by `host:port` or socket. */
+  /** What is not open, by `host:port` or socket; `TLS of host:port` for what is, and then says nothing. */
   readonly closed = new Map<string, Connecting>();
   /** What TLS listeners show, by `host:port`. */
   readonly certificates = new Map<string, string>();
@@ -43,8 +46,8 @@ export class FakeHost implements Host {
     const file = this.files.get(path);
     const isFolder = this.folders.has(path);
     if (file === undefined && !isFolder) return null;
-    const { mode = 0o700, changedMs = NOW_MS, bytes = new Uint8Array(0) } = file ?? {};
-    return { isFolder, mode, device: this.#deviceOf(path), changedMs, bytes: bytes.length };
+    const { mode = 0o700, owner = ACCOUNT, changedMs = NOW_MS, bytes = new Uint8Array(0) } = file ?? {};
+    return { isFolder, mode, owner, device: this.#deviceOf(path), changedMs, bytes: bytes.length };
   }
 
   #deviceOf(path: string): number {
@@ -69,9 +72,10 @@ export class FakeHost implements Host {
     return this.closed.get("socket" in to ? to.socket : `${to.host}:${to.port}`) ?? "open";
   }
 
-  async certificateOf(host: string, port: number): Promise<X509Certificate | null> {
+  async certificateOf(host: string, port: number): Promise<X509Certificate | "none" | "silent"> {
     const pem = this.certificates.get(`${host}:${port}`);
-    return pem === undefined ? null : new X509Certificate(pem);
+    if (this.closed.get(`TLS of ${host}:${port}`) === "silent") return "silent";
+    return pem === undefined ? "none" : new X509Certificate(pem);
   }
 
   async get(url: string): Promise<HttpAnswer | null> {

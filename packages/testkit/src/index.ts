@@ -11,6 +11,7 @@ export { RetryingWriter } from "./clients/retrying-writer.ts";
 export type { Acknowledged } from "./clients/retrying-writer.ts";
 export { audit } from "./faults/audit.ts";
 export { ForgetfulDisks } from "./faults/forgetful-disks.ts";
+export { FaultSwitches } from "./faults/fault-switches.ts";
 export { flipBack, flipBit } from "./faults/bit-flip.ts";
 export type { FlippedBit } from "./faults/bit-flip.ts";
 export { plant, planting } from "./faults/planted-code.ts";

@@ -79,8 +79,10 @@ const isRunning = (pid) => {
 };
 
 async function stop(name) {
+  const [, version, cluster] = POSTGRES.exec(name) ?? [];
+  if (version !== undefined) return must("pg_ctlcluster", version, cluster, "stop");
   const file = `/run/${name}.pid`;
-  if (!existsSync(file)) return;
+  if (!existsSync(file)) return undefined;
   const pid = Number(readFileSync(file, "utf8"));
   if (isRunning(pid)) process.kill(pid, "SIGTERM");
   const endMs = Date.now() + STOP_MS_MAX;
@@ -89,6 +91,7 @@ async function stop(name) {
     await delay(50);
   }
   rmSync(file);
+  return undefined;
 }
 
 async function main([verb, ...words]) {

@@ -1,13 +1,11 @@
 import { examine } from "../doctor/examine.ts";
 import type { Examination } from "../doctor/examine.ts";
 import type { Host } from "../doctor/host.ts";
-import { MISTAKES } from "../doctor/mistakes.ts";
+import { MISTAKES, jsonOf, lineOf } from "../doctor/mistakes.ts";
 import type { Checked } from "../doctor/mistakes.ts";
 import { EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
-
-const PAGES = "docs/operating/";
 
 /** `anchorctl doctor`: looks at the host of a node, and names each mistake in one line with its page. */
 export async function doctorCommand(
@@ -19,7 +17,7 @@ export async function doctorCommand(
   const checks = await examine(host, examination);
   const levels = checks.flatMap(({ findings }) => findings.map(({ code }) => MISTAKES[code].level));
   const failures = levels.filter((level) => level === "fail").length;
-  if (isJson) printer.json({ healthy: failures === 0, checks: checks.map(checkJson) });
+  if (isJson) printer.json({ healthy: failures === 0, checks: checks.map(jsonOf) });
   else {
     for (const check of checks) printCheck(check, printer);
     const warnings = levels.length - failures;
@@ -32,21 +30,7 @@ export async function doctorCommand(
 }
 
 function printCheck({ check, findings, good, notLookedAt }: Checked, printer: Printer): void {
-  for (const { code, detail } of findings) {
-    const { level, page } = MISTAKES[code];
-    printer.check(level, check, `${detail} (${PAGES}${page})`);
-  }
+  for (const found of findings) printer.check(MISTAKES[found.code].level, check, lineOf(found));
   if (findings.length === 0 && good !== "") printer.check("pass", check, good);
   if (notLookedAt !== null) printer.check("skip", check, `not looked at: ${notLookedAt}`);
-}
-
-function checkJson({ check, findings, notLookedAt }: Checked): object {
-  return {
-    check,
-    findings: findings.map(({ code, detail }) => {
-      const { level, page } = MISTAKES[code];
-      return { code, level, detail, page: PAGES + page };
-    }),
-    not_looked_at: notLookedAt,
-  };
 }

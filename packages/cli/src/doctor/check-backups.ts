@@ -23,13 +23,12 @@ export function checkBackups(host: Host, folder: string, ageMsMax: number): Find
   const whole = backups.filter(({ isCut }) => !isCut).toSorted((a, b) => b.takenAtMs - a.takenAtMs);
   const found: Finding[] = [];
   const cut = backups.find(({ isCut }) => isCut);
+  const [newest] = whole;
   if (cut !== undefined) {
     const text = `${cut.path} is not as long as when it was made, or has no note beside it: it does not count`;
-    found.push(finding("backup_cut", text));
-  }
-  const [newest] = whole;
-  if (newest === undefined) found.push(finding("backup_missing", `there is no backup in ${folder}`));
-  else found.push(...ageFindings(newest, host.nowMs() - newest.takenAtMs, ageMsMax));
+    found.push(finding("backup_cut", newest === undefined ? `${text}, and there is no other` : text));
+  } else if (newest === undefined) found.push(finding("backup_missing", `there is no backup in ${folder}`));
+  if (newest !== undefined) found.push(...ageFindings(newest, host.nowMs() - newest.takenAtMs, ageMsMax));
   const open = backups.find(({ state }) => (state.mode & OTHERS_MAY_READ) !== 0);
   if (open !== undefined) found.push(finding("backup_open", `others can read ${open.path}: chmod 600 it`));
   return [...found, ...drillFindings(host, folder)];

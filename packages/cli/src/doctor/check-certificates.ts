@@ -30,15 +30,16 @@ export function checkCertificates(
   trustRoot: TrustRoot | null,
 ): Finding[] {
   const { identity_dir: identityDir, cluster_id: clusterId, node_id: nodeId } = settings;
+  const cluster = trustRoot?.clusterId ?? hexToBytes(clusterId, 32);
   const identityOf = (role: CertificateIdentity["role"]): string =>
-    formatIdentity({ role, clusterId: hexToBytes(clusterId, 32), id: nodeId });
+    formatIdentity({ role, clusterId: cluster, id: nodeId });
   const authorities = certificatesAt(host, join(identityDir, "ca.crt"));
   const own: TlsFiles = { certificate: join(identityDir, "tls.crt"), key: join(identityDir, "tls.key"), role: "node" };
   const its: readonly TlsFiles[] = api?.tls === undefined ? [] : [{ ...api.tls, role: "api" }];
-  return [
-    ...[own, ...its].flatMap((files) => checkOne(host, files, identityOf(files.role), authorities)),
-    ...(trustRoot === null ? [] : checkAuthorities(join(identityDir, "ca.crt"), authorities, trustRoot)),
-  ];
+  const unpinned = trustRoot === null ? [] : checkAuthorities(join(identityDir, "ca.crt"), authorities, trustRoot);
+  // What another CA has issued is not asked: the right one is not here to be compared.
+  const issuers = unpinned.length > 0 ? [] : authorities;
+  return [...[own, ...its].flatMap((files) => checkOne(host, files, identityOf(files.role), issuers)), ...unpinned];
 }
 
 function checkOne(host: Host, files: TlsFiles, identity: string, authorities: readonly X509Certificate[]): Finding[] {

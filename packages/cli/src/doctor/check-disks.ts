@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { newestSlot } from "@event-anchoring/control-contract";
 import type { ControlPlaneSettings, Promises } from "@event-anchoring/control-contract";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { equalBytes, hexToBytes } from "@event-anchoring/protocol";
+import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Host } from "./host.ts";
 import { finding } from "./mistakes.ts";
 import type { Finding } from "./mistakes.ts";
@@ -48,8 +49,9 @@ export function checkDisks(
 }
 
 /** What the promise file says, if there is one: a new node makes it at its first start. */
-export function checkPromises(host: Host, settings: ControlPlaneSettings): Finding[] {
-  const { promise_file: path, node_id: nodeId, cluster_id: clusterId } = settings;
+export function checkPromises(host: Host, settings: ControlPlaneSettings, trustRoot: TrustRoot | null): Finding[] {
+  const { promise_file: path, node_id: nodeId } = settings;
+  const clusterId = trustRoot?.clusterId ?? hexToBytes(settings.cluster_id, 32);
   const state = host.fileState(path);
   if (state === null) return [];
   const found: Finding[] = [];
@@ -57,8 +59,10 @@ export function checkPromises(host: Host, settings: ControlPlaneSettings): Findi
     found.push(finding("promise_open", `others can read ${path}: chmod 600 it`));
   const promises = promisesAt(host, path);
   if (typeof promises === "string") found.push(finding("promise_damaged", `${path}: ${promises}`));
-  else if (promises.nodeId !== nodeId || bytesToHex(promises.clusterId) !== clusterId) {
+  else if (promises.nodeId !== nodeId) {
     found.push(finding("promise_of_another", `${path} is the promise file of ${promises.nodeId}, not of ${nodeId}`));
+  } else if (!equalBytes(promises.clusterId, clusterId)) {
+    found.push(finding("promise_of_another", `${path} is the promise file of ${nodeId} of another cluster`));
   }
   return found;
 }

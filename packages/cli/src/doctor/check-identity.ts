@@ -13,14 +13,15 @@ const OTHERS_MAY_READ = 0o077;
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 30;
 const SEEDS = ["auth.key", "cosigner.key", "log.seed", "root-thk.txt"] as const;
-const FILES = [...SEEDS, "trust-root.txt", "tls.key", "tls.crt", "ca.crt"] as const;
+/** What the folder of a node holds. */
+export const IDENTITY_FILES = [...SEEDS, "trust-root.txt", "tls.key", "tls.crt", "ca.crt"] as const;
 
 /** Whether all files of the folder are there, for this account alone, and hold what they must. */
 export function checkIdentityFiles(host: Host, identityDir: string): Finding[] {
   if (host.fileState(identityDir) === null) {
     return [finding("identity_missing", `there is no folder ${identityDir}, or this account may not enter it`)];
   }
-  return FILES.flatMap((name): Finding[] => {
+  return IDENTITY_FILES.flatMap((name): Finding[] => {
     const path = join(identityDir, name);
     const state = host.fileState(path);
     if (state === null) return [finding("identity_missing", `there is no ${path}`)];
@@ -82,7 +83,8 @@ export function checkApiIdentity(
   trustRoot: TrustRoot | null,
 ): Finding[] {
   const found: Finding[] = [];
-  if (api.identity_dir !== undefined) {
+  // Without a trust root that its pin fits, the control plane's is the one in question.
+  if (api.identity_dir !== undefined && trustRoot !== null) {
     const [own, its] = [identityDir, api.identity_dir].map((folder) => readHex32(host, join(folder, "root-thk.txt")));
     const path = join(api.identity_dir, "root-thk.txt");
     if (its === null || its === undefined) found.push(finding("identity_missing", `there is no pin in ${path}`));

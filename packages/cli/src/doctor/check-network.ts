@@ -10,6 +10,13 @@ import type { ApiSettings } from "./node-files.ts";
 type Peer = ControlPlaneSettings["peers"][number];
 
 const POSTGRES_PORT = 5432;
+/** Checks of /readyz that say why the control plane has ended. */
+const STOPPED_BY_ITSELF: ReadonlySet<string> = new Set(["fenced", "halted"]);
+
+interface FailingCheck {
+  readonly check: string;
+  readonly detail: string;
+}
 
 const UNREACHABLE: Readonly<Record<Exclude<Connecting, "open">, readonly [code: MistakeCode, why: string]>> = {
   unknown_name: ["peer_unknown_name", "the name has no address here: /etc/hosts, extra_hosts or DNS"],
@@ -33,23 +40,44 @@ async function checkPeer(host: Host, { node_id: nodeId, host: name, port }: Peer
     return [finding(code, `${nodeId} at ${name}:${port}: ${why}`)];
   }
   const certificate = await host.certificateOf(name, port);
-  const uri = (certificate?.subjectAltName ?? "").split(", ").find((part) => part.startsWith("URI:"));
+  if (certificate === "silent") {
+    return [finding("peer_silent", `${nodeId} at ${name}:${port}: it takes the connection, and then says nothing`)];
+  }
+  const names = certificate === "none" ? "" : (certificate.subjectAltName ?? "");
+  const uri = names.split(", ").find((part) => part.startsWith("URI:"));
   const identity = uri === undefined ? null : parseIdentity(uri.slice("URI:".length));
   if (identity?.role === "node" && identity.id === nodeId) return [];
   const who = identity === null ? "no node" : `the ${identity.role} ${identity.id}`;
   return [finding("peer_is_another", `${name}:${port} is ${who}, not ${nodeId}: its address is wrong`)];
 }
 
-/** Whether the processes of this node and its database take connections. */
-export async function checkListeners(host: Host, settings: ControlPlaneSettings): Promise<Finding[]> {
-  const found: Finding[] = [];
+/** Whether the processes of this node and its database take connections, and each check of /readyz that fails. */
+export async function checkProcesses(
+  host: Host,
+  settings: ControlPlaneSettings,
+  api: ApiSettings | null,
+): Promise<Finding[]> {
+  const down = await checkListeners(host, settings);
+  if (api === null) return down;
+  const failing = await failingChecks(host, api);
+  if (failing === null) return [...down, finding("api_down", `the api process at ${baseOf(api)} does not answer`)];
+  const isDown = (code: MistakeCode): boolean => down.some((found) => found.code === code);
+  // Without its database no node is ready.
+  if (isDown("database_down")) return down;
+  const more = isDown("control_plane_down") ? failing.filter(({ check }) => check !== "control_plane") : failing;
+  const said = more.map(({ check, detail }) => finding("not_ready", `the node says: ${check}: ${detail}`));
+  const isExplained = more.some(({ check }) => STOPPED_BY_ITSELF.has(check));
+  return isExplained ? said : [...down, ...said];
+}
+
+async function checkListeners(host: Host, settings: ControlPlaneSettings): Promise<Finding[]> {
   const database = databaseAddress(settings.database_url);
   const connecting = await host.connect(database);
-  if (connecting !== "open") found.push(finding("database_down", `Postgres at ${textOf(database)}: ${connecting}`));
+  // Without its database no control plane listens.
+  if (connecting !== "open") return [finding("database_down", `Postgres at ${textOf(database)}: ${connecting}`)];
   const { listen } = settings;
   const own = await host.connect(listen);
-  if (own !== "open") found.push(finding("control_plane_down", `the control plane at ${textOf(listen)}: ${own}`));
-  return found;
+  return own === "open" ? [] : [finding("control_plane_down", `the control plane at ${textOf(listen)}: ${own}`)];
 }
 
 function databaseAddress(databaseUrl: string): ListenerAddress {
@@ -64,15 +92,14 @@ function databaseAddress(databaseUrl: string): ListenerAddress {
 const textOf = (address: ListenerAddress): string =>
   "socket" in address ? address.socket : `${address.host}:${address.port}`;
 
-/** What the api process says of its node: each check of /readyz that fails. */
-export async function checkReadiness(host: Host, api: ApiSettings): Promise<Finding[]> {
-  const base = baseOf(api);
-  const answer = await host.get(`${base}/readyz`);
-  if (answer === null) return [finding("api_down", `the api process at ${base} does not answer`)];
-  const body = parsed(answer.body);
-  const checks: readonly unknown[] = Array.isArray(body["checks"]) ? body["checks"] : [];
-  return checks.filter(isRecord).flatMap(({ check, result, detail }) => {
-    return result === "fail" ? [finding("not_ready", `the node says: ${String(check)}: ${String(detail)}`)] : [];
+/** What the api process says of its node; null: it does not answer. */
+async function failingChecks(host: Host, api: ApiSettings): Promise<readonly FailingCheck[] | null> {
+  const answer = await host.get(`${baseOf(api)}/readyz`);
+  if (answer === null) return null;
+  const { checks } = parsed(answer.body);
+  const all: readonly unknown[] = Array.isArray(checks) ? checks : [];
+  return all.filter(isRecord).flatMap(({ check, result, detail }) => {
+    return result === "fail" ? [{ check: String(check), detail: String(detail) }] : [];
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ControlPlaneSettings } from "@event-anchoring/control-contract";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import { finding } from "./mistakes.ts";
 import type { Finding } from "./mistakes.ts";
@@ -36,9 +37,15 @@ function comparePeers({ node_id: nodeId, peers }: ControlPlaneSettings, { nodes 
 }
 
 /** Where the two processes of a node contradict each other. */
-export function compareProcesses(controlPlane: ControlPlaneSettings, api: ApiSettings): Finding[] {
+export function compareProcesses(
+  controlPlane: ControlPlaneSettings,
+  api: ApiSettings,
+  trustRoot: TrustRoot | null,
+): Finding[] {
   const found: Finding[] = [];
-  for (const name of ["node_id", "cluster_id"] as const) {
+  // The trust root says which of the two is of another cluster, if it is the control plane.
+  const isOfCluster = trustRoot === null || controlPlane.cluster_id === bytesToHex(trustRoot.clusterId);
+  for (const name of isOfCluster ? (["node_id", "cluster_id"] as const) : (["node_id"] as const)) {
     if (controlPlane[name] === api[name]) continue;
     found.push(finding("settings_differ", `${name} of the api process is not that of the control plane`));
   }

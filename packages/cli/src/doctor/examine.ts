@@ -5,11 +5,12 @@ import { checkClock } from "./check-clock.ts";
 import { checkDisks, checkPromises } from "./check-disks.ts";
 import type { Folders } from "./check-disks.ts";
 import { checkApiIdentity, checkIdentityFiles, checkKeys, checkTrustRootExpiry } from "./check-identity.ts";
-import { checkListeners, checkPeers, checkReadiness, checkReleases } from "./check-network.ts";
+import { checkPeers, checkProcesses, checkReleases } from "./check-network.ts";
+import { checkOwners } from "./check-owners.ts";
 import { checkControlPlaneSettings, compareProcesses } from "./check-settings.ts";
 import type { Host } from "./host.ts";
-import { finding } from "./mistakes.ts";
 import type { Checked, Finding } from "./mistakes.ts";
+import { checkNodeJs } from "./node-js.ts";
 import { readApiSettings, readControlPlaneSettings, readTrustRoots } from "./node-files.ts";
 
 export interface Examination {
@@ -22,15 +23,12 @@ export interface Examination {
   readonly others: readonly string[];
 }
 
-/** The oldest release of Node.js that the programs run on. */
-const NODE_JS_MIN = [20, 19] as const;
-
 export async function examine(host: Host, examination: Examination): Promise<readonly Checked[]> {
   const { controlPlaneFile, apiFile, folders, backupAgeMsMax, others } = examination;
   const own = readControlPlaneSettings(host, controlPlaneFile);
   const its = apiFile === null ? { value: null, findings: [] } : readApiSettings(host, apiFile);
   const [settings, api] = [own.value, its.value];
-  const node = checked("Node.js", checkNodeJs(host), host.nodeVersion);
+  const node = checked("Node.js", checkNodeJs(host.nodeVersion), host.nodeVersion);
   if (settings === null) {
     const found = [...own.findings, ...its.findings];
     return [node, checked("settings", found, "", "everything else: it needs the settings of the control plane")];
@@ -42,11 +40,12 @@ export async function examine(host: Host, examination: Examination): Promise<rea
     ...own.findings,
     ...its.findings,
     ...checkControlPlaneSettings(settings, trustRoot),
-    ...(api === null ? [] : compareProcesses(settings, api)),
+    ...(api === null ? [] : compareProcesses(settings, api, trustRoot)),
   ];
   const noApi = apiFile === null ? "the api process: give --api <settings file>" : null;
   const identityFound = [
     ...checkIdentityFiles(host, settings.identity_dir),
+    ...checkOwners(host, { controlPlane: controlPlaneFile, api: apiFile }, settings, api),
     ...roots.findings,
     ...(trustRoot === null ? [] : checkKeys(host, settings, trustRoot)),
     ...(api === null ? [] : checkApiIdentity(host, api, settings, trustRoot)),
@@ -54,7 +53,7 @@ export async function examine(host: Host, examination: Examination): Promise<rea
   ];
   const version =
     trustRoot === null ? "" : `trust root ${trustRoot.version}, its pin and the keys of ${settings.node_id}`;
-  const disksFound = [...checkDisks(host, settings, folders), ...checkPromises(host, settings)];
+  const disksFound = [...checkDisks(host, settings, folders), ...checkPromises(host, settings, trustRoot)];
   const noDatabase = folders.database === null ? "the database's disk: give --database-dir <folder>" : null;
   return [
     node,
@@ -90,17 +89,9 @@ async function clockChecked(host: Host, others: readonly string[]): Promise<Chec
 async function processesChecked(
   host: Host,
   { apiFile }: Examination,
-  settings: Parameters<typeof checkListeners>[1],
-  api: Parameters<typeof checkReadiness>[1] | null,
+  settings: Parameters<typeof checkProcesses>[1],
+  api: Parameters<typeof checkProcesses>[2],
 ): Promise<Checked> {
-  const found = await checkListeners(host, settings);
-  if (api !== null) found.push(...(await checkReadiness(host, api)));
+  const found = await checkProcesses(host, settings, api);
   return checked("processes", found, "all take connections", apiFile === null ? "whether the node is ready" : null);
-}
-
-function checkNodeJs({ nodeVersion }: Host): Finding[] {
-  const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
-  const [majorMin, minorMin] = NODE_JS_MIN;
-  if (major > majorMin || (major === majorMin && minor >= minorMin)) return [];
-  return [finding("node_js_old", `Node.js ${nodeVersion}: ${majorMin}.${minorMin} or newer is needed`)];
 }

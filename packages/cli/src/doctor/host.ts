@@ -5,6 +5,8 @@ export interface FileState {
   readonly isFolder: boolean;
   /** Permission bits. */
   readonly mode: number;
+  /** Number of the account that it belongs to. */
+  readonly owner: number;
   /** The file system that it is on. */
   readonly device: number;
   readonly changedMs: number;
@@ -46,8 +48,8 @@ export interface Host {
   /** The free part of the file system, from 0 to 1; null: not known. */
   freeShare(path: string): number | null;
   connect(to: ListenerAddress): Promise<Connecting>;
-  /** The certificate that a TLS listener shows; null: none. Nothing is trusted by it. */
-  certificateOf(host: string, port: number): Promise<X509Certificate | null>;
+  /** The certificate that a TLS listener shows, or that it shows none, or none in time. Nothing is trusted by it. */
+  certificateOf(host: string, port: number): Promise<X509Certificate | "none" | "silent">;
   /** null: no answer. Whose answer it is, is not checked. */
   get(url: string): Promise<HttpAnswer | null>;
   /** Whether the system's clock is kept by a time server; null: the system does not say. */

@@ -2,6 +2,8 @@
 
 type Level = "fail" | "warn";
 
+const PAGES = "docs/operating/";
+
 const mistake = <Kind extends Level>(level: Kind, page: string): { readonly level: Kind; readonly page: string } => ({
   level,
   page,
@@ -21,6 +23,7 @@ export const MISTAKES = {
 
   identity_missing: mistake("fail", "ceremony.md#hand-out"),
   identity_open: mistake("fail", "install.md#what-others-can-read"),
+  owner_wrong: mistake("fail", "install.md#what-others-can-read"),
   identity_malformed: mistake("fail", "ceremony.md#hand-out"),
   pin_stale: mistake("fail", "ceremony.md#hand-out"),
   trust_root_refused: mistake("fail", "trust-root.md"),
@@ -88,4 +91,19 @@ export interface Checked {
   readonly good: string;
   /** What was not looked at, and what would have it looked at; null: all was. */
   readonly notLookedAt: string | null;
+}
+
+/** What a reader is told of a finding. */
+export const lineOf = ({ code, detail }: Finding): string => `${detail} (${PAGES}${MISTAKES[code].page})`;
+
+/** What a program is told of a check. */
+export function jsonOf({ check, findings, notLookedAt }: Checked): object {
+  return {
+    check,
+    findings: findings.map(({ code, detail }) => {
+      const { level, page } = MISTAKES[code];
+      return { code, level, detail, page: PAGES + page };
+    }),
+    not_looked_at: notLookedAt,
+  };
 }

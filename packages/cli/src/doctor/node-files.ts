@@ -43,7 +43,7 @@ function settingsAt<Schema extends SettingsShape["schema"]>(
   if (text.value === null) return { value: null, findings: [finding("settings_unreadable", text.reason)] };
   const findings: Finding[] = [];
   if (state !== null && (state.mode & OTHERS_MAY_READ) !== 0) {
-    findings.push(finding("settings_open", `${path} holds a password and others can read it: chmod 600 it`));
+    findings.push(finding("settings_open", `others can read ${path}: chmod 600 it`));
   }
   try {
     return { value: readSettings(shape, { path, text: text.value, environment: host.environment }), findings };

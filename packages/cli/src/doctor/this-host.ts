@@ -44,8 +44,8 @@ export function thisHost(environment: Host["environment"]): Host {
 function fileState(path: string): FileState | null {
   try {
     const state = statSync(path);
-    const { mode, dev: device, mtimeMs: changedMs, size: bytes } = state;
-    return { isFolder: state.isDirectory(), mode: mode & 0o7777, device, changedMs, bytes };
+    const { mode, uid: owner, dev: device, mtimeMs: changedMs, size: bytes } = state;
+    return { isFolder: state.isDirectory(), mode: mode & 0o7777, owner, device, changedMs, bytes };
   } catch {
     // There is none, or this account may not know: doctor says both in one sentence.
     return null;
@@ -84,17 +84,17 @@ async function connect(to: ListenerAddress): Promise<Connecting> {
   });
 }
 
-async function certificateOf(host: string, port: number): Promise<X509Certificate | null> {
+async function certificateOf(host: string, port: number): Promise<X509Certificate | "none" | "silent"> {
   return new Promise((resolve) => {
     const socket = connectOverTls({ host, port, rejectUnauthorized: false, servername: "" });
-    const end = (certificate: X509Certificate | null): void => {
+    const end = (certificate: X509Certificate | "none" | "silent"): void => {
       socket.destroy();
       resolve(certificate);
     };
-    socket.setTimeout(TIMEOUT_MS, () => end(null));
+    socket.setTimeout(TIMEOUT_MS, () => end("silent"));
     // A listener that wants a certificate of ours says so after it has shown its own.
-    socket.once("error", () => end(null));
-    socket.once("secureConnect", () => end(socket.getPeerX509Certificate() ?? null));
+    socket.once("error", () => end("none"));
+    socket.once("secureConnect", () => end(socket.getPeerX509Certificate() ?? "none"));
   });
 }
 
