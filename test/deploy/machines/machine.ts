@@ -129,14 +129,25 @@ export class Machines {
     try {
       mkdirSync(machines.desk);
       fillDesk(machines.desk);
-      for (const [id, address] of Object.entries(addresses)) {
-        machines.#machines.push(await Machine.start(id, address, machines.#wire, machines.#folder));
-      }
+      for (const [id, address] of Object.entries(addresses)) await machines.add(id, address);
     } catch (error) {
       await machines.stop();
       throw error;
     }
     return machines;
+  }
+
+  async add(id: string, address: string): Promise<Machine> {
+    const machine = await Machine.start(id, address, this.#wire, this.#folder);
+    this.#machines.push(machine);
+    return machine;
+  }
+
+  /** Its processes are killed, and what was on its disks is gone. */
+  async lose(id: string): Promise<void> {
+    const machine = this.at(id);
+    this.#machines.splice(this.#machines.indexOf(machine), 1);
+    await machine.stop();
   }
 
   get all(): readonly Machine[] {

@@ -30,6 +30,13 @@ mount -t tmpfs -o mode=700 none /var/lib/anchoring-promise
 mkdir -p /opt/event-anchoring/4.2.0 /opt/event-anchoring/4.2.1 /srv/node
 mount --bind "$2" /opt/event-anchoring/4.2.0
 mount --bind "$2" /opt/event-anchoring/4.2.1
+# The next release: the same code, with another version number.
+for package in api/dist/process control-contract/dist; do
+  next=$(mktemp -p "$1")
+  sed 's/"4\.2\.0"/"4.2.1"/' "$2/packages/$package/service-version.js" > "$next"
+  chmod 644 "$next"
+  mount --bind "$next" "/opt/event-anchoring/4.2.1/packages/$package/service-version.js"
+done
 ln -s 4.2.0 /opt/event-anchoring/current
 ip link set lo up
 echo ready

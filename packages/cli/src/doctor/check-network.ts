@@ -119,7 +119,8 @@ async function releaseOf(host: Host, base: string): Promise<string | null> {
   return typeof release === "string" ? release : null;
 }
 
-function baseOf({ listen, tls }: ApiSettings): string {
+/** Where the api process listens. */
+export function baseOf({ listen, tls }: ApiSettings): string {
   const name = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   return `${tls === undefined ? "http" : "https"}://${name}:${listen.port}`;
 }

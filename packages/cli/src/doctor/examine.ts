@@ -10,6 +10,7 @@ import { checkOwners } from "./check-owners.ts";
 import { checkControlPlaneSettings, compareProcesses } from "./check-settings.ts";
 import type { Host } from "./host.ts";
 import type { Checked, Finding } from "./mistakes.ts";
+import { withNewerTrustRoots } from "./newer-trust-roots.ts";
 import { checkNodeJs } from "./node-js.ts";
 import { readApiSettings, readControlPlaneSettings, readTrustRoots } from "./node-files.ts";
 
@@ -34,7 +35,7 @@ export async function examine(host: Host, examination: Examination): Promise<rea
     return [node, checked("settings", found, "", "everything else: it needs the settings of the control plane")];
   }
   const roots = readTrustRoots(host, settings.identity_dir);
-  const chain = roots.value;
+  const chain = roots.value === null || api === null ? roots.value : await withNewerTrustRoots(host, api, roots.value);
   const trustRoot = chain?.newest.trustRoot ?? null;
   const settingsFound = [
     ...own.findings,
