@@ -52,9 +52,9 @@ async function writeCertificates(desk: string): Promise<void> {
   write("ending", await issueCertificate(own, identityOf("node"), 5 * DAY_MS, nowMs));
   for (const role of ["node", "api"] as const) {
     write(`ended-${role}`, await issueCertificate(own, identityOf(role), DAY_MS, nowMs - 2 * DAY_MS));
+    write(`other-${role}`, await issueCertificate(other, identityOf(role), 30 * DAY_MS, nowMs));
   }
-  write("other-ca", await issueCertificate(other, identityOf("node"), 30 * DAY_MS, nowMs));
-  writeFileSync(join(desk, "wrong/other-ca/ca.crt"), other.certificatePem);
+  writeFileSync(join(desk, "wrong/other-node/ca.crt"), other.certificatePem);
 }
 
 async function writeTrustRoots(desk: string): Promise<void> {

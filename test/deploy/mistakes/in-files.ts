@@ -257,16 +257,23 @@ export const CERTIFICATES: readonly SeededMistake[] = [
   },
   {
     code: "certificate_not_issued",
-    title: "another CA has issued the certificate",
+    title: "another CA has issued the certificate of the control plane",
     keeps: "$ID/tls.crt $ID/tls.key",
-    seed: "cp wrong/other-ca/tls.* $ID/",
-    says: "was issued by no CA in ca.crt",
+    seed: "cp wrong/other-node/tls.* $ID/",
+    says: "identity/tls.crt was issued by no CA in ca.crt of the control plane",
+  },
+  {
+    code: "certificate_not_issued",
+    title: "another CA has issued the certificate of the api process",
+    keeps: "$API/tls.crt $API/tls.key",
+    seed: "cp wrong/other-api/tls.* $API/",
+    says: "api/tls.crt was issued by no CA in ca.crt of the control plane",
   },
   {
     code: "authority_not_pinned",
     title: "the CA is one that no trust root pins",
     keeps: "$ID/ca.crt",
-    seed: "cp wrong/other-ca/ca.crt $ID/",
+    seed: "cp wrong/other-node/ca.crt $ID/",
     says: "the trust root pins no CA in",
   },
 ];

@@ -1,6 +1,6 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { formatIdentity } from "@event-anchoring/control-contract";
 import type { CertificateIdentity, ControlPlaneSettings } from "@event-anchoring/control-contract";
 import { equalBytes, hexToBytes } from "@event-anchoring/protocol";
@@ -62,7 +62,7 @@ function checkOne(host: Host, files: TlsFiles, identity: string, authorities: re
   }
   const isIssued = authorities.some((ca) => certificate.checkIssued(ca) && certificate.verify(ca.publicKey));
   if (authorities.length > 0 && !isIssued) {
-    found.push(finding("certificate_not_issued", `${path} was issued by no CA in ca.crt of ${dirname(path)}`));
+    found.push(finding("certificate_not_issued", `${path} was issued by no CA in ca.crt of the control plane`));
   }
   return found;
 }
