@@ -170,7 +170,7 @@ describe("--check of a process", () => {
           listen_port: 7400,
           peers: [{ node_id: "n2", host: "n2", prot: 7400, port: 7400 }],
           surprise: 1,
-          log_level: "loud",
+          log_level: "wran",
         },
         { [`${prefix}LISTEN_PORT`]: "1", [`${prefix}METRICS__PORT`]: "seven" },
       );
@@ -181,7 +181,7 @@ describe("--check of a process", () => {
         "listen.hots: there is no such setting; did you mean listen.host?",
         "listen.port: a number is expected",
         "listen_port: there is no such setting; did you mean listen.port?",
-        'log_level: Invalid option: expected one of "debug"|"info"|"warn"|"error"',
+        "log_level: one of debug, info, warn, error is expected; did you mean warn?",
         "node_id: is required",
         "peers.0.prot: there is no such setting; did you mean peers.0.port?",
         "surprise: there is no such setting",

@@ -22,10 +22,12 @@ if (!existsSync(join(here, "../dist/index.js"))) {
 
 const { refusalOf } = await import("../dist/doctor/node-js.js");
 const [command, ...flags] = process.argv.slice(2);
-const refusal = refusalOf(process.versions.node, command === "doctor" && flags.includes("--json"));
+const isDoctor = command === "doctor";
+const refusal = refusalOf(process.versions.node, isDoctor && flags.includes("--json"));
 if (refusal !== null) {
-  process.stdout.write(refusal);
-  process.exit(command === "doctor" ? 1 : 70);
+  // It is doctor's finding; any other command has failed by it.
+  (isDoctor ? process.stdout : process.stderr).write(refusal);
+  process.exit(isDoctor ? 1 : 70);
 }
 
 await import("../dist/main.js");

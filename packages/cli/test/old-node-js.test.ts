@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
@@ -8,18 +8,18 @@ const OLD = "{value:{...process.versions,node:'18.20.8'}}";
 const SAYS = "Node.js 18.20.8: 20.19 or newer is needed";
 
 /** With a Node.js that says that it is an old one. */
-function runOnOld(...args: readonly string[]): { readonly status: number | null; readonly stdout: string } {
+function runOnOld(...args: readonly string[]): Pick<SpawnSyncReturns<string>, "status" | "stdout" | "stderr"> {
   const old = `data:text/javascript,Object.defineProperty(process,"versions",${OLD})`;
   return spawnSync(process.execPath, ["--import", old, BIN, ...args], { encoding: "utf8" });
 }
 
 describe("anchorctl on an old Node.js", () => {
   test.each([
-    ["doctor", 1],
-    ["status", 70],
-  ])("says in one line what %s needs, and ends with %d", (command, exitCode) => {
-    const { status, stdout } = runOnOld(command);
-    expect([status, stdout]).toEqual([exitCode, `  ✗ ${SAYS} (docs/operating/install.md#versions)\n`]);
+    ["doctor", 1, "stdout"],
+    ["status", 70, "stderr"],
+  ] as const)("says in one line what %s needs, and ends with %d, on %s", (command, exitCode, stream) => {
+    const run = runOnOld(command);
+    expect([run.status, run[stream]]).toEqual([exitCode, `  ✗ ${SAYS} (docs/operating/install.md#versions)\n`]);
   });
 
   test("says it as JSON, too", () => {

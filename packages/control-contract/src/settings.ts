@@ -130,10 +130,18 @@ export function readSettings<Schema extends z.ZodObject>(
 }
 
 /** What a value must be; undefined: as the schema says. */
-function wordsOf({ code, expected, input }: z.core.$ZodRawIssue): string | undefined {
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { code, input } = issue;
   if (input === undefined) return "is required";
-  if (code !== "invalid_type") return undefined;
-  return `${EXPECTED[String(expected)] ?? String(expected)} is expected`;
+  if (code === "invalid_type") return `${EXPECTED[String(issue.expected)] ?? String(issue.expected)} is expected`;
+  if (code === "invalid_value") return oneOf(issue.values.map(String), input);
+  return undefined;
+}
+
+/** `one of none, problems, all is expected; did you mean none?` */
+function oneOf(words: readonly string[], given: unknown): string {
+  const nearest = typeof given === "string" ? nearestName(given, words) : null;
+  return `one of ${words.join(", ")} is expected${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
 const EXPECTED: Readonly<Record<string, string>> = {
