@@ -21,9 +21,8 @@ beforeAll(async () => {
   const { outDir } = node.cluster;
   first = readFileSync(join(outDir, "trust-root.txt"), "utf8");
   const next = join(node.paths.root, "next");
-  const proposed = await runAnchorctl(outDir, [
-    ...["root", "propose", "--cluster", outDir, "--retire", "n3", "--out", next, "--json"],
-  ]);
+  const change = ["--retire", "n3", "--out", next, "--json"];
+  const proposed = await runAnchorctl(outDir, ["root", "propose", "--cluster", outDir, ...change]);
   const { root_thk: rootThk } = JSON.parse(proposed.stdout) as { root_thk: string };
   const key = join(outDir, "root-keys", "root-1.seed");
   await runAnchorctl(outDir, ["root", "sign", next, "--cluster", outDir, "--key", key, "--expect", rootThk]);
