@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { examine } from "../src/doctor/examine.ts";
 import type { MistakeCode } from "../src/doctor/mistakes.ts";
+import { thisHost } from "../src/doctor/this-host.ts";
 import { NOW_MS, goodHost, makeNodeOnDisk } from "./fake-host.ts";
 import type { FakeHost, NodeOnDisk } from "./fake-host.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -56,4 +59,15 @@ test("what does not follow from the pinned version is not believed", async () =>
   const host = goodHost(node);
   host.answers.set(TRUST_ROOT_URL, { status: 200, body: "<html>", dateMs: NOW_MS });
   expect(await codesOf(host)).toEqual([]);
+});
+
+test("a chain of many versions is read whole, and what has no end is not", async () => {
+  const sizes = [1024 * 1024, 17 * 1024 * 1024];
+  const server = createServer((_request, response) => response.end("x".repeat(sizes.shift() ?? 0)));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const host = thisHost({});
+  expect((await host.get(url))?.body).toHaveLength(1024 * 1024);
+  expect(await host.get(url)).toBeNull();
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -85,6 +85,15 @@ function settle(index: number): void {
   queue.onApplied(index);
 }
 
+/** Entries 1 to 60, one after another: the queue then knows how long entries take. */
+function takeSixtyEntries(eachMs: number): void {
+  for (let index = 1; index <= 60; index++) {
+    fillPipeline();
+    clock.advance(eachMs);
+    settle(index);
+  }
+}
+
 describe("group commit", () => {
   test("proposes at once when nothing is under way", () => {
     queue.offer([group(), group()]);
@@ -104,11 +113,7 @@ describe("group commit", () => {
   });
 
   test("sends a second entry with as many commands as the first, once that has taken 20 ms", () => {
-    for (let index = 1; index <= 60; index++) {
-      fillPipeline();
-      clock.advance(100);
-      settle(index);
-    }
+    takeSixtyEntries(100);
     fillPipeline(64);
     clock.advance(19);
     queue.offer(Array.from({ length: 64 }, () => group()));
@@ -119,11 +124,7 @@ describe("group commit", () => {
   });
 
   test("gathers the next writes of those who were answered into one entry with what waits already", () => {
-    for (let index = 1; index <= 60; index++) {
-      fillPipeline();
-      clock.advance(8);
-      settle(index);
-    }
+    takeSixtyEntries(8);
     fillPipeline(32);
     queue.offer(Array.from({ length: 31 }, () => group()));
     clock.advance(7);
@@ -143,11 +144,7 @@ describe("group commit", () => {
     ["the time that entries take", 10, 10],
     ["40 ms at most", 200, 40],
   ])("holds a second entry for %s", (_what, tookMs, waitMs) => {
-    for (let index = 1; index <= 60; index++) {
-      fillPipeline();
-      clock.advance(tookMs);
-      settle(index);
-    }
+    takeSixtyEntries(tookMs);
     fillPipeline();
     queue.offer([group()]);
     clock.advance(waitMs - 1);

@@ -2,7 +2,6 @@
 import type { SeededMistake } from "./seeded-mistake.ts";
 
 const N3_API = "https://n3.api.internal:8080";
-const SERVICE_VERSION = "/opt/event-anchoring/4.2.1/packages/api/dist/process/service-version.js";
 
 export const DISKS: readonly SeededMistake[] = [
   {
@@ -96,15 +95,10 @@ export const PEERS: readonly SeededMistake[] = [
     code: "release_differs",
     title: "another node runs the next release",
     on: "n3",
-    seed: `sed 's/"4[.0-9]*"/"4.3.0"/' ${SERVICE_VERSION} > service-version.js
-mount --bind service-version.js ${SERVICE_VERSION}
-ln -sfn 4.2.1 /opt/event-anchoring/current
-systemctl restart anchoring-api`,
-    undo: `ln -sfn 4.2.0 /opt/event-anchoring/current
-systemctl restart anchoring-api
-umount ${SERVICE_VERSION}`,
+    seed: "ln -sfn 4.2.1 /opt/event-anchoring/current && systemctl restart anchoring-api",
+    undo: "ln -sfn 4.2.0 /opt/event-anchoring/current && systemctl restart anchoring-api",
     options: `--api-url ${N3_API}`,
-    says: `${N3_API} runs release 4.3.0, this node 4.2.0`,
+    says: `${N3_API} runs release 4.2.1, this node 4.2.0`,
   },
   ...[10_000, -10_000].map((clockOffsetMs): SeededMistake => {
     const side = clockOffsetMs > 0 ? "ahead of" : "behind";

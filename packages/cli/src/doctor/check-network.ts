@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseIdentity } from "@event-anchoring/control-contract";
 import type { ControlPlaneSettings } from "@event-anchoring/control-contract";
 import { isRecord } from "../files/nearest-cluster.ts";
+import { baseOf, parsed, recordsIn } from "./api-process.ts";
 import type { Connecting, Host, ListenerAddress } from "./host.ts";
 import { finding } from "./mistakes.ts";
 import type { Finding, MistakeCode } from "./mistakes.ts";
@@ -96,9 +97,7 @@ const textOf = (address: ListenerAddress): string =>
 async function failingChecks(host: Host, api: ApiSettings): Promise<readonly FailingCheck[] | null> {
   const answer = await host.get(`${baseOf(api)}/readyz`);
   if (answer === null) return null;
-  const { checks } = parsed(answer.body);
-  const all: readonly unknown[] = Array.isArray(checks) ? checks : [];
-  return all.filter(isRecord).flatMap(({ check, result, detail }) => {
+  return recordsIn(parsed(answer.body)["checks"]).flatMap(({ check, result, detail }) => {
     return result === "fail" ? [{ check: String(check), detail: String(detail) }] : [];
   });
 }
@@ -117,20 +116,4 @@ async function releaseOf(host: Host, base: string): Promise<string | null> {
   const { versions } = parsed((await host.get(`${base}/healthz`))?.body ?? "");
   const release = isRecord(versions) ? versions["service"] : null;
   return typeof release === "string" ? release : null;
-}
-
-/** Where the api process listens. */
-export function baseOf({ listen, tls }: ApiSettings): string {
-  const name = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
-  return `${tls === undefined ? "http" : "https"}://${name}:${listen.port}`;
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    // No JSON: a listener that is not ours; what it lacks is said by the caller.
-    return {};
-  }
 }

@@ -1,8 +1,7 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { verifyTrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { isRecord } from "../files/nearest-cluster.ts";
-import { baseOf } from "./check-network.ts";
+import { baseOf, parsed, recordsIn } from "./api-process.ts";
 import type { Host } from "./host.ts";
 import type { ApiSettings } from "./node-files.ts";
 
@@ -12,24 +11,10 @@ import type { ApiSettings } from "./node-files.ts";
  */
 export async function withNewerTrustRoots(host: Host, api: ApiSettings, held: TrustRootChain): Promise<TrustRootChain> {
   const [first = held.newest] = held.versions;
-  const documents = documentsIn((await host.get(`${baseOf(api)}/v1/trust-root`))?.body ?? "");
+  const answer = parsed((await host.get(`${baseOf(api)}/v1/trust-root`))?.body ?? "");
+  const documents = recordsIn(answer["chain"]).map(({ document }) => String(document));
   const known = documents.slice(first.trustRoot.version - 1);
   const verified = verifyTrustRootChain({ documents: known, pinnedRootThk: first.rootThk }, nodeCrypto);
   if (verified.result !== "verified") return held;
   return verified.chain.newest.trustRoot.version > held.newest.trustRoot.version ? verified.chain : held;
-}
-
-/** Oldest first; empty: this is no answer of an api process. */
-function documentsIn(body: string): readonly string[] {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(body);
-  } catch {
-    // Whether the process answers as it should is a check of its own.
-    return [];
-  }
-  const chain = isRecord(answer) && Array.isArray(answer["chain"]) ? answer["chain"] : [];
-  return chain.flatMap((version: unknown) =>
-    isRecord(version) && typeof version["document"] === "string" ? [version["document"]] : [],
-  );
 }

@@ -10,7 +10,8 @@ import { isRecord } from "../files/nearest-cluster.ts";
 import type { Connecting, FileState, Host, HttpAnswer, ListenerAddress } from "./host.ts";
 
 const TIMEOUT_MS = 3000;
-const ANSWER_BYTES_MAX = 64 * 1024;
+/** A chain of trust roots is the largest answer: 256 KiB at most for each version. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Codes of the system, as doctor tells them apart. */
 const CONNECTING: Readonly<Record<string, Connecting>> = {

@@ -31,13 +31,13 @@ export interface PacedEntry {
 /**
  * When a leader proposes its next entry. An entry has a fixed price on every node, so few large ones are cheap: what
  * waits when an entry is settled waits a little longer for the next writes of the clients who are answered then.
- * 64 clients then share one entry; without this they form two groups that take turns, and a write takes 1.2 times the
- * processor time. A client that is alone waits for nobody.
+ * With 64 clients an entry then holds 50 writes. Without this it holds 23: they form groups that take turns and
+ * a write takes a quarter more processor time. A client that is alone waits for nobody.
  */
 export class EntryPace {
   /** How long entries take from the proposal until they are settled, by a moving mean. */
   #entryMs = 0;
-  /** How many commands clients have had under way at a time. */
+  /** How many commands the last entry had, with those that waited when it was settled. Falls slowly. */
   #expected = 0;
   #settledMs = Number.NEGATIVE_INFINITY;
 
