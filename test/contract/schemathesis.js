@@ -100,7 +100,7 @@ async function judgeCluster(venv, { setup, apiKey }) {
 }
 
 async function startCluster() {
-  const { TestOperator, startTestCluster } = await import("@event-anchoring/testkit");
+  const { TestOperator, startTestCluster } = await import("@event-anchoring/testkit/cluster");
   const setup = await startTestCluster();
   const operator = await TestOperator.of(setup);
   const { apiKey } = await operator.createKey({ label: "judge", scopes: ["read", "write", "revoke", "admin"] });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
-import { CrosscheckProcess, TYPESCRIPT, shippedPage } from "@event-anchoring/testkit";
+import { CrosscheckProcess, TYPESCRIPT, shippedPage } from "@event-anchoring/testkit/sdks";
 import { isAlike, shownOnPage } from "../src/gates/mutations.ts";
 import { readCorpus } from "../src/mutations/corpus.ts";
 import { mutated } from "../src/mutations/mutate.ts";

@@ -1,5 +1,5 @@
 /** What is to be reached, with everything on two cores. */
-import { HOLD_MS_MAX } from "@event-anchoring/testkit";
+import { HOLD_MS_MAX } from "@event-anchoring/testkit/overload";
 import {
   DELAYED_P50,
   DELAYED_RATE_RATIO,

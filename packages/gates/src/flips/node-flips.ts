@@ -1,18 +1,19 @@
 import { readFileSync } from "node:fs";
 import type { Seeded } from "@event-anchoring/simulator";
+import { until } from "@event-anchoring/testkit";
+import { isReady, nodeFiles } from "@event-anchoring/testkit/cluster";
 import {
   MixedLoad,
   answersAt,
   flipBack,
   flipBit,
-  isReady,
   isRefusal,
-  nodeFiles,
   questionsAbout,
-  until,
   wrongAnswers,
-} from "@event-anchoring/testkit";
-import type { FlippedBit, LoadAnswer, Question, Recorder, TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import type { LoadAnswer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { FlippedBit, Question, Recorder } from "@event-anchoring/testkit/faults";
 import { placesOf } from "./places.ts";
 import type { Flipped, Place } from "./places.ts";
 

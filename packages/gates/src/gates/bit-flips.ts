@@ -1,6 +1,7 @@
 import { Seeded } from "@event-anchoring/simulator";
-import { Recorder, audit, startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import { Recorder, audit } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { backupRound } from "../flips/backup-flips.ts";
 import { nodeRound } from "../flips/node-flips.ts";
 import type { Flipped } from "../flips/places.ts";

@@ -7,8 +7,8 @@ import {
   STORAGE_NEMESES,
   judgedHistory,
   startFaultyCluster,
-} from "@event-anchoring/testkit";
-import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit/faults";
 import { CHECKOUT } from "./checkout.ts";
 import type { Batch, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";

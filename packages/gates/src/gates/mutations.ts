@@ -9,7 +9,7 @@ import {
   type SdkCommand,
   availableSdks,
   shippedPage,
-} from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/sdks";
 import { type Sample, readCorpus } from "../mutations/corpus.ts";
 import { mutated } from "../mutations/mutate.ts";
 import { CHECKOUT } from "./checkout.ts";

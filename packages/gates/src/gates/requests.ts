@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MixedLoad, Recorder, TestOperator, startTestCluster, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { TestOperator, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { MixedLoad, Recorder } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { OpenApiReader, knownValues } from "@event-anchoring/testkit/openapi";
 import type { KnownValues } from "@event-anchoring/testkit/openapi";

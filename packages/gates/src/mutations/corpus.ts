@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { proofTextOf } from "@event-anchoring/testkit";
+import { proofTextOf } from "@event-anchoring/testkit/sdks";
 
 /** The event of most receipts of the vectors. A command and a page judge a file, and not a hash alone. */
 const CONTENT = "event 5";

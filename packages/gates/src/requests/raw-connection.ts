@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { HttpResponseReader, KeptSocket } from "@event-anchoring/testkit";
+import { HttpResponseReader, KeptSocket } from "@event-anchoring/testkit/clients";
 
 /** Where requests go: a node, or the gateway before all of them. */
 export interface Door {
