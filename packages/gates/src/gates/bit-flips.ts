@@ -33,7 +33,13 @@ export const BIT_FLIPS: Gate = {
   fails: "a wrong answer, a damaged backup that is taken, a node that has all its bits again and does not serve",
   toReach: 2000,
   firstStop: 200,
-  sources: [...SERVICE_SOURCES, "packages/cli/src/commands/backup.ts"],
+  sources: [
+    ...SERVICE_SOURCES,
+    "packages/cli/src/commands/backup.ts",
+    "packages/cli/src/commands/store-faults.ts",
+    "packages/cli/src/files",
+    "packages/cli/src/service",
+  ],
   missing: () => null,
   run: async (batch) => {
     for (let seed = batch.from; !batch.isOver();) seed = await lifeOf(seed, batch);
