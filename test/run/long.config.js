@@ -12,7 +12,7 @@ export default {
       "test/responsibility/*.test.ts",
       "test/simulation/*.test.ts",
     ]),
-    ...those(["packages/api/test/overload.test.ts", "packages/api-contract/test/plain-events.test.ts"]),
+    ...those(["packages/api/test/{created-answer,overload}.test.ts", "packages/api-contract/test/plain-events.test.ts"]),
   ],
   testTimeout: 600_000,
   reporters: ["default", "<rootDir>/test/run/summary.js"],
