@@ -82,6 +82,7 @@ async function liveInThread<Result>(
   const ended = once(worker, "exit").then(([code]) => {
     throw new Error(`its thread ended with exit code ${String(code)}`);
   });
+  // Told by the race below; in the end it is this function that ends the thread.
   ended.catch(() => undefined);
   try {
     for (let seed = takeSeed(); seed !== null; seed = takeSeed()) {
