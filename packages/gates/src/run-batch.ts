@@ -19,8 +19,8 @@ export interface BatchPlan {
 }
 
 /**
- * Runs one batch. An error of the gate ends it, and is a failure: what was finished before counts. If the sources change
- * meanwhile, nobody knows which of them it was about: it counts for none.
+ * Runs one batch. An error of the gate ends it, and is a failure: what was finished before counts. If the sources
+ * change meanwhile, nobody knows which of them it was about: it counts for none.
  * @returns its line; null: nothing was finished
  */
 export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {

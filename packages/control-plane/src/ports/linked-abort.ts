@@ -1,9 +1,9 @@
 /**
  * A signal that aborts with the first of others, or by itself, until it is let go.
  *
- * `AbortSignal.any` would do this, too. But Node keeps such a signal, and with it whoever listens to it, until one of the
- * others aborts (seen in Node 20.20 and 24.21). Where another one is the end of the process, that is a leak of
- * everything that ever waited.
+ * `AbortSignal.any` would do this, too. But Node keeps such a signal, and with it whoever listens to it, until one of
+ * the others aborts (seen in Node 20.20 and 24.21). Where another one is the end of the process, everything that ever
+ * waited stays in memory.
  */
 export class LinkedAbort {
   readonly #own = new AbortController();

@@ -20,7 +20,7 @@ export const SERVICE_SOURCES: readonly string[] = [
   "packages/telemetry/src",
 ];
 
-/** What runs the gates and judges. A change there does not begin a count anew, but each batch says which judge it had. */
+/** What runs the gates and judges. A change there begins no count anew, but each batch says which judge it had. */
 export const JUDGE_SOURCES: readonly string[] = [
   "packages/gates/src",
   "packages/testkit/src",
