@@ -240,6 +240,12 @@ describe("the table", () => {
     expect(means({ percent: "judged" }, { figures: { percent: 909, judged: 9 } })).toContain("percent 101.0 each.");
   });
 
+  test("counts what was covered, and does not list it", () => {
+    const figures = { "covered: a and b": 3, "covered: a and c": 1, linearizable: 4 };
+    const table = tableOf([gate("a")], [line({ sources: "two", figures })], hashOf);
+    expect(table).toContain("- `a` on that code: kinds covered 2; linearizable 4.");
+  });
+
   test("calls nothing reached with a failure that nobody has mended", () => {
     const failed = line({ sources: "two", count: 17, failures: [{ seed: "3", what: "a" }] });
     const mended = { mended: { gate: "a", seed: "3", commit: "89abcde", in: "judge" } } as const;
