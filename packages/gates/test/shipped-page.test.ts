@@ -9,7 +9,7 @@ import { mutated } from "../src/mutations/mutate.ts";
 // The page as a reader has it, one file in a browser, is one of those that judge in the gate.
 
 const shipped = shippedPage();
-const corpus = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
+const { samples: corpus } = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
 const EACH = 12;
 
 (shipped === null ? describe.skip : describe)("the shipped page", () => {

@@ -2,6 +2,7 @@ export {
   ANCHORCTL,
   CrosscheckProcess,
   PROOF_PAGE,
+  SERVER,
   TYPESCRIPT,
   availableSdks,
   findPythonWith,
@@ -10,4 +11,5 @@ export {
 } from "./crosscheck-process.ts";
 export type { CrosscheckAnswer, SdkCommand } from "./crosscheck-process.ts";
 export { findChromium } from "./find-chromium.ts";
-export { proofTextOf } from "./proof-text.ts";
+export { proofTextOf, receiptOfProof } from "./proof-text.ts";
+export { VectorKeys } from "./vector-keys.ts";
