@@ -327,6 +327,12 @@ describe("language", () => {
     expect(constructsWhere(TYPESCRIPT, banned)).toEqual([]);
   });
 
+  test("no program that lasts links signals with AbortSignal.any: Node keeps those", () => {
+    const lasting = new Set(["control-plane", "api", "store", "telemetry", "sdk-typescript", "adapters"]);
+    const files = SOURCES.filter(({ package: folder }) => folder !== null && lasting.has(folder));
+    expect(constructsWhere(files, new Set(["AbortSignal.any"]))).toEqual([]);
+  });
+
   test("file names are kebab-case", () => {
     const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.d)?\.tsx?$/;
     expect(TYPESCRIPT.map(({ path }) => path).filter((path) => !name.test(posix.basename(path)))).toEqual([]);

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { anchorctl } from "@event-anchoring/cli";
-import { ClusterLoad, headsAt, nodeFiles, startTestCluster, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ClusterLoad, headsAt, nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { NodeUnits, lyingRelease } from "./node-units.ts";
 import { changeTrustRoot } from "@event-anchoring/gates/anchorctl";
 

@@ -3,15 +3,11 @@ import { createHash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  AnchoringClient,
-  LastingFollower,
-  MixedLoad,
-  Recorder,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { AnchoringClient } from "@event-anchoring/testkit/clients";
+import { LastingFollower, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { MixedLoad, Recorder } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { GatewayClient } from "../deploy/gateway-client.ts";
 import { PrometheusServer, isPrometheusThere } from "./prometheus-server.ts";

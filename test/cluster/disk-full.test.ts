@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  ClusterLoad,
-  SmallDisk,
-  differencesAt,
-  headsAt,
-  nodeFiles,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ClusterLoad, differencesAt, headsAt, nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { SmallDisk } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 const WRITERS = 6;
 const NODE = "n3";

@@ -10,8 +10,8 @@ import {
   injectFaults,
   judgedHistory,
   startFaultyCluster,
-} from "@event-anchoring/testkit";
-import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit/faults";
 
 // Three of the faults of test/long, for a moment each.
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Client, verifyTrustRoot } from "@event-anchoring/sdk";
 import type { FollowedHead } from "@event-anchoring/sdk";
-import { ClusterLoad, LastingFollower, assertHeadsChained, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { assertHeadsChained } from "@event-anchoring/testkit/clients";
+import { ClusterLoad, LastingFollower } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { eraseSharedCluster, sharedCluster } from "../shared-cluster.ts";
 import { killLeader } from "./kill-leader.ts";
 

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { EmbeddedPostgres, OWNER_ROLE, openPostgresInstallation, postgresUser } from "@event-anchoring/dev-cluster";
+import { until } from "@event-anchoring/testkit";
 import {
   ClusterLoad,
   differencesAt,
@@ -12,9 +13,8 @@ import {
   nodeFiles,
   receiptFailures,
   startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { NodeFiles, Stopped, TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/cluster";
+import type { NodeFiles, Stopped, TestCluster } from "@event-anchoring/testkit/cluster";
 
 const CONTROL_PLANE = fileURLToPath(new URL("../../packages/control-plane/dist/main.js", import.meta.url));
 const EXIT_FENCED = 78;

@@ -2,8 +2,11 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { MixedLoad, Recorder, SqlSession, nodeFiles, startTestCluster, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { MixedLoad, Recorder } from "@event-anchoring/testkit/faults";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 const ANCHORCTL = fileURLToPath(new URL("../../packages/cli/bin/anchorctl.js", import.meta.url));
 const EXIT_HALTED = 79;

@@ -1,5 +1,5 @@
 import { until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 /** Kills the leader's api and control-plane processes as a crash would, and waits until others run in their place. */
 export async function killLeader(setup: TestCluster): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ClusterLoad, differencesAt, headsAt, receiptFailures } from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { ClusterLoad, differencesAt, headsAt, receiptFailures } from "@event-anchoring/testkit/cluster";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 import { killLeader } from "./kill-leader.ts";
 

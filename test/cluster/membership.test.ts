@@ -1,16 +1,11 @@
 /** Nodes join, are replaced and leave while clients write: by trust-root versions, made with anchorctl. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { changeTrustRoot, mustRun } from "@event-anchoring/gates/anchorctl";
-import {
-  ClusterLoad,
-  SqlSession,
-  headsAt,
-  nodeFiles,
-  servedChain,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ClusterLoad, headsAt, nodeFiles, servedChain, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { differencesWhenCalm, offlineFailures, renewalFailures, spread } from "./trust-root-steps.ts";
 
 const WRITERS = 4;

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync }
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const UNITS = ["control-plane", "api"] as const;
@@ -22,7 +22,7 @@ export interface Release {
 
 /** A control plane that knows rules 2 as well; what it does with them is `RuleTable`'s, as in every release. */
 const NEXT_MAIN = `
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { runProcess } from "./process/process.js";
 
 runProcess(NEXT_RULES);

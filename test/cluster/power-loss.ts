@@ -1,16 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  ClusterLoad,
-  SqlSession,
-  differencesAt,
-  headsAt,
-  nodeFiles,
-  receiptFailures,
-  until,
-} from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ClusterLoad, differencesAt, headsAt, nodeFiles, receiptFailures } from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 
 const WRITERS = 8;

@@ -2,20 +2,20 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import { AnchoringClient, expectOk, served } from "@event-anchoring/testkit/clients";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
 import {
-  AnchoringClient,
   claimBody,
-  expectOk,
   grantBody,
   partyOf,
   revocationBody,
-  served,
   signClaim,
   signGrant,
   signRevocation,
-  startTestCluster,
-} from "@event-anchoring/testkit";
-import type { Answer, JsonBody, Party, TestCluster, WireCreated } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/records";
+import type { Answer, WireCreated } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 import { describeWholeLogs } from "../interop/whole-logs.ts";
 
 const BATCH_SIZE = 1000;

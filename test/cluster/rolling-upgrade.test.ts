@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { until } from "@event-anchoring/testkit";
 import {
   ClusterLoad,
   differencesAt,
   headsAt,
   receiptFailures,
   startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { GatewayClient } from "../deploy/gateway-client.ts";
 import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { NodeUnits, nextRelease } from "./node-units.ts";

@@ -1,16 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { until } from "@event-anchoring/testkit";
 import {
   ClusterLoad,
-  SqlSession,
   differencesAt,
   headsAt,
   nodeFiles,
   receiptFailures,
   startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 /** The least that can be set. A tenth of it is forgotten at a time. */
 const LOG_ENTRIES_KEPT = 1000;

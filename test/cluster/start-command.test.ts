@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { ClusterFile } from "@event-anchoring/dev-cluster";
-import { SqlSession, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
 import { START, type Supervisor, anchorctlIn, clusterFileIn, killStarted, running, startIn } from "./started.ts";
 
 /** A folder of its own, one level above the cluster's, so that `.anchoring` is found by those who look for it. */

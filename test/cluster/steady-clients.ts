@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Client } from "@event-anchoring/sdk";
 import { until } from "@event-anchoring/testkit";
-import type { Acknowledged } from "@event-anchoring/testkit";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
 import type { GatewayAnswer, GatewayClient } from "../deploy/gateway-client.ts";
 
 /** What one asking came to. */

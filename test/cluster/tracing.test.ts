@@ -4,7 +4,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type TestCluster, startTestCluster, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { type TestCluster, startTestCluster } from "@event-anchoring/testkit/cluster";
 import { type CollectedSpan, TraceCollector } from "./trace-collector.ts";
 
 // One write is followed through three real nodes, in traces and in logs.

@@ -2,8 +2,11 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { LoadClient, differencesAt, until } from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { LoadClient } from "@event-anchoring/testkit/clients";
+import { differencesAt } from "@event-anchoring/testkit/cluster";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 const PAGE = 100;
 const CALM_TIMEOUT_MS = 120_000;

@@ -3,8 +3,9 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { changeTrustRoot, mustRun, rotateNode, runRoot, settleNode } from "@event-anchoring/gates/anchorctl";
-import { ClusterLoad, servedChain, startTestCluster } from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { ClusterLoad, servedChain, startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { differencesWhenCalm, offlineFailures, renewalFailures, spread } from "./trust-root-steps.ts";
 
 const WRITERS = 4;

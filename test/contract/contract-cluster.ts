@@ -1,6 +1,7 @@
 /** A running cluster with records in it, and requests to it by the names of operations. */
-import { TestOperator, served, startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { served } from "@event-anchoring/testkit/clients";
+import { TestOperator, startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
 import { OpenApiReader } from "@event-anchoring/testkit/openapi";
 import type { Operation } from "@event-anchoring/testkit/openapi";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { LIMITS, PROBLEMS, PROBLEM_CODES, ROUTES } from "@event-anchoring/api-contract";
-import { partyOf } from "@event-anchoring/testkit";
-import type { JsonBody } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
+import type { JsonBody } from "@event-anchoring/testkit/records";
 import { ValueMaker, knownValues, requestsTo } from "@event-anchoring/testkit/openapi";
 import type { MadeRecords } from "@event-anchoring/testkit/openapi";
 import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";

@@ -86,7 +86,16 @@ function writeSettings(folder) {
   return path;
 }
 
-async function judgeCluster(venv, { setup, apiKey }) {
+/**
+ * Requests for a path without parameters are looked up by their target, as the bytes are; the router serves all others.
+ * The second way sends these by the router, too: to a proxy, here the node itself, a client sends the whole URL.
+ */
+const WAYS = {
+  "as clients send them": () => [],
+  "by the router": (url) => ["--proxy", url, "--include-path-regex", "^[^{]+$"],
+};
+
+async function judgeCluster(venv, { setup, apiKey }, way) {
   const [node] = setup.cluster.file.nodes;
   const settings = writeSettings(venv);
   const where = ["--config-file", settings, "run", `${node.api_url}/openapi.json`, "--url", node.api_url];
@@ -95,12 +104,13 @@ async function judgeCluster(venv, { setup, apiKey }) {
   const streams = ["--exclude-operation-id", "getFeed"];
   const how = ["--max-examples", options.examples, "--seed", options.seed, "--generation-database", ":memory:"];
   const quiet = ["--suppress-health-check", "all", "--warnings", "off", "--no-color"];
-  const args = [...where, ...streams, ...what, ...how, ...quiet];
+  const args = [...where, ...WAYS[way](node.api_url), ...streams, ...what, ...how, ...quiet];
+  process.stdout.write(`\nRequests ${way}:\n`);
   return run(join(venv, "bin/schemathesis"), args, { ANCHORING_API_KEY: apiKey });
 }
 
 async function startCluster() {
-  const { TestOperator, startTestCluster } = await import("@event-anchoring/testkit");
+  const { TestOperator, startTestCluster } = await import("@event-anchoring/testkit/cluster");
   const setup = await startTestCluster();
   const operator = await TestOperator.of(setup);
   const { apiKey } = await operator.createKey({ label: "judge", scopes: ["read", "write", "revoke", "admin"] });
@@ -115,8 +125,9 @@ async function main() {
     install(findPython(), venv);
     const validity = await run(join(venv, "bin/openapi-spec-validator"), [DOCUMENT]);
     started = await startCluster();
-    const conformity = await judgeCluster(venv, started);
-    return validity === 0 && conformity === 0 ? 0 : 1;
+    const codes = [validity];
+    for (const way of Object.keys(WAYS)) codes.push(await judgeCluster(venv, started, way));
+    return codes.every((code) => code === 0) ? 0 : 1;
   } finally {
     if (started !== null) await started.setup.erase();
     rmSync(venv, { recursive: true, force: true });

@@ -11,8 +11,8 @@ import {
   signEvent,
   signGrant,
   signRevocation,
-} from "@event-anchoring/testkit";
-import type { JsonBody, Party } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/records";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 
 const ZERO = new Uint8Array(32);
 

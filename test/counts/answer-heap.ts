@@ -2,7 +2,7 @@
  * Prints how many heap bytes a certified write takes. A process of its own: async hooks that another suite of the same
  * process has switched on allocate for each promise, and are never switched off.
  */
-import { HttpConnection } from "@event-anchoring/testkit";
+import { HttpConnection } from "@event-anchoring/testkit/clients";
 import { median } from "../../packages/bench/src/figures/percentile.ts";
 import { clientIdOf, keyIdOf, startHarness } from "../../packages/api/test/api-harness.ts";
 import type { Command } from "@event-anchoring/ledger";

@@ -58,12 +58,17 @@ export class CountedCluster {
     return this.#cluster.nodes;
   }
 
-  /** As many clients as there are nodes named, each with one write under way, so many times. */
-  async write(clients: readonly QuietMachine[], times: number): Promise<void> {
+  /**
+   * As many clients as there are nodes named, each with one write under way, so many times.
+   * @param hasIds each event has an id of its client, which is looked up before it is decided
+   */
+  async write(clients: readonly QuietMachine[], times: number, hasIds = false): Promise<void> {
     for (let time = 0; time < times; time++) {
-      const asked = clients.map((node) =>
-        this.#cluster.submit(node, eventCommand(node.identity.originFingerprint, this.#seed++)),
-      );
+      const asked = clients.map((node) => {
+        const seed = this.#seed++;
+        const command = eventCommand(node.identity.originFingerprint, seed, hasIds ? `id ${seed}` : null);
+        return this.#cluster.submit(node, command);
+      });
       const answers = await Promise.all(asked.map((each) => answered(this.#cluster, each)));
       if (answers.some(({ kind }) => kind !== "decided")) throw new Error("a write was refused");
     }

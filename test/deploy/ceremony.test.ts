@@ -18,7 +18,7 @@ import { anchorctl } from "@event-anchoring/cli";
 import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
 import { certsCommand } from "@event-anchoring/provision";
 import type { CertsCommandName } from "@event-anchoring/provision";
-import { LoadClient } from "@event-anchoring/testkit";
+import { LoadClient } from "@event-anchoring/testkit/clients";
 
 // docs/operating/ceremony.md, done: a folder for each machine, and only what the page carries is carried from one to
 // another. Then a cluster is started from what is on the three nodes.

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { FaultSwitches, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { FaultSwitches } from "@event-anchoring/testkit/faults";
 import { anchorsOf } from "../../packages/cli/test/anchors-of.ts";
 import { MISTAKES } from "../../packages/cli/src/doctor/mistakes.ts";
 import type { MistakeCode } from "../../packages/cli/src/doctor/mistakes.ts";

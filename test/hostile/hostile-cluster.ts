@@ -9,18 +9,12 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
-import {
-  AnchoringClient,
-  TestOperator,
-  claimBody,
-  expectOk,
-  grantBody,
-  partyOf,
-  served,
-  signClaim,
-  signGrant,
-} from "@event-anchoring/testkit";
-import type { Answer, JsonBody, Party, TestCluster } from "@event-anchoring/testkit";
+import { AnchoringClient, expectOk, served } from "@event-anchoring/testkit/clients";
+import { TestOperator } from "@event-anchoring/testkit/cluster";
+import { claimBody, grantBody, partyOf, signClaim, signGrant } from "@event-anchoring/testkit/records";
+import type { Answer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 import type { ClaimInput, GrantInput } from "@event-anchoring/ledger";
 import { sharedCluster } from "../shared-cluster.ts";
 

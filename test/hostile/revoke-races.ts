@@ -1,8 +1,9 @@
 /** Revocations while others grant, act and verify: the log decides, and no node calls a revoked record valid. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { expectOk, grantBody, partyOf, served } from "@event-anchoring/testkit";
-import type { Answer, WireCreated } from "@event-anchoring/testkit";
+import { expectOk, served } from "@event-anchoring/testkit/clients";
+import { grantBody, partyOf } from "@event-anchoring/testkit/records";
+import type { Answer, WireCreated } from "@event-anchoring/testkit/clients";
 import { HostileCluster, random32 } from "./hostile-cluster.ts";
 import type { Registered } from "./hostile-cluster.ts";
 

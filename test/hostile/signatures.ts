@@ -9,17 +9,18 @@ import {
   hexToBytes,
   revocationPayload,
 } from "@event-anchoring/protocol";
+import { expectOk } from "@event-anchoring/testkit/clients";
 import {
   claimBody,
   eventBody,
-  expectOk,
   grantBody,
   partyOf,
   revocationBody,
   signEvent,
   signRevocation,
-} from "@event-anchoring/testkit";
-import type { Answer, JsonBody, Party } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/records";
+import type { Answer } from "@event-anchoring/testkit/clients";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { LOW_ORDER_KEYS, MISSHAPEN, NEUTRAL_SIGNATURE, SPOILED } from "./bad-signatures.ts";
 import { HostileCluster, altered, foreignOrigin, random32, refusalOf } from "./hostile-cluster.ts";

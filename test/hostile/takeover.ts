@@ -1,8 +1,9 @@
 /** Somebody else's entity: who may continue it, who may begin it anew, and who may not. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { claimBody, expectOk, partyOf, revocationBody, signRevocation } from "@event-anchoring/testkit";
-import type { JsonBody, Party } from "@event-anchoring/testkit";
+import { expectOk } from "@event-anchoring/testkit/clients";
+import { claimBody, partyOf, revocationBody, signRevocation } from "@event-anchoring/testkit/records";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 import { HostileCluster, refusalOf } from "./hostile-cluster.ts";
 import type { Registered } from "./hostile-cluster.ts";
 

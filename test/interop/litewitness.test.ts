@@ -11,7 +11,7 @@ import type { WitnessLine } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_ROOT, bytesToBase64, parseNote, parseVkey } from "@event-anchoring/protocol";
 import type { Vkey } from "@event-anchoring/protocol";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { httpWitnessTransport } from "../../packages/control-plane/src/process/witness-http.ts";
 import { submitHead } from "../../packages/control-plane/src/witnessing/submit-head.ts";
 import { isGoodWitnessLine } from "../../packages/control-plane/src/witnessing/witness-lines.ts";

@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex, formatVkey } from "@event-anchoring/protocol";
-import { trustRootsOf, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { trustRootsOf } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { buildGo, whatGoLacks } from "./go-program.ts";
 
 const MODULE = "fsck";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { WitnessLine } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { parseNote } from "@event-anchoring/protocol";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { httpWitnessTransport } from "../../packages/control-plane/src/process/witness-http.ts";
 import { submitHead } from "../../packages/control-plane/src/witnessing/submit-head.ts";
 import { isGoodWitnessLine } from "../../packages/control-plane/src/witnessing/witness-lines.ts";

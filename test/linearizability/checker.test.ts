@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { HistoryChecker } from "@event-anchoring/testkit";
+import { HistoryChecker } from "@event-anchoring/testkit/faults";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const HISTORIES = join(HERE, "histories");

@@ -14,18 +14,12 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import { BackupFile } from "@event-anchoring/store";
-import {
-  AnchoringClient,
-  ClusterLoad,
-  claimBody,
-  nodeFiles,
-  partyOf,
-  servedChain,
-  signClaim,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { AnchoringClient } from "@event-anchoring/testkit/clients";
+import { ClusterLoad, nodeFiles, servedChain, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { claimBody, partyOf, signClaim } from "@event-anchoring/testkit/records";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { differencesWhenCalm, offlineFailures } from "../cluster/trust-root-steps.ts";
 import {
   STEP_TIMEOUT_MS,

@@ -1,5 +1,5 @@
-import { MixedLoad, audit, describeInjection, injectFaults, startFaultyCluster } from "@event-anchoring/testkit";
-import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+import { MixedLoad, audit, describeInjection, injectFaults, startFaultyCluster } from "@event-anchoring/testkit/faults";
+import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit/faults";
 
 /** How long each fault lasts. */
 export const HOLD_MS = Number(process.env["FAULT_SECONDS"] ?? 6) * 1000;

@@ -13,8 +13,10 @@ import {
   frontierRoot,
 } from "@event-anchoring/protocol";
 import { Client } from "@event-anchoring/sdk";
-import { ClusterLoad, startTestCluster, until } from "@event-anchoring/testkit";
-import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ClusterLoad, startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { Acknowledged } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { killLeader } from "../cluster/kill-leader.ts";
 import { OtherNetwork, whatNetworksLack } from "./other-network.ts";
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { SmallDisk, nodeFiles } from "@event-anchoring/testkit";
-import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import { SmallDisk } from "@event-anchoring/testkit/faults";
+import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit/faults";
 import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";
 
 /** Room for a database, its write-ahead log and what these suites write. */

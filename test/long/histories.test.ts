@@ -8,8 +8,8 @@ import {
   STORAGE_NEMESES,
   judgedHistory,
   startFaultyCluster,
-} from "@event-anchoring/testkit";
-import type { FaultyCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import type { FaultyCluster } from "@event-anchoring/testkit/faults";
 import { HOLD_MS, START_TIMEOUT_MS, FAULT_TIMEOUT_MS, isMissing } from "./cluster-under-faults.ts";
 
 const WRITERS = 5;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { CLOCK_NEMESES, NETWORK_NEMESES, PROCESS_NEMESES, STORAGE_NEMESES } from "@event-anchoring/testkit";
+import { CLOCK_NEMESES, NETWORK_NEMESES, PROCESS_NEMESES, STORAGE_NEMESES } from "@event-anchoring/testkit/faults";
 import { pick, seededDice } from "../responsibility/dice.ts";
 import { historySeed } from "../responsibility/seed.ts";
 import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";

@@ -8,8 +8,9 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, NotFound, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
-import { findPythonWith, findRustProgram, startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import { findPythonWith, findRustProgram } from "@event-anchoring/testkit/sdks";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { killLeader } from "../cluster/kill-leader.ts";
 
 // A program records while it is killed again and again, and the leader of the cluster now and then:

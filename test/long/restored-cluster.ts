@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustAnchorctl } from "@event-anchoring/gates/anchorctl";
-import { nodeFiles, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 
 export const STEP_TIMEOUT_MS = 300_000;
 const DIGEST_BYTES = 32;

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { renameSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { nodeFiles, until } from "@event-anchoring/testkit";
-import type { NodeFiles, Stopped } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import type { NodeFiles, Stopped } from "@event-anchoring/testkit/cluster";
 import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";
 
 // test/cluster/fencing.test.ts sets a follower back. Here it is the node that leads, and what it gets back was copied

@@ -1,17 +1,12 @@
 /** A running cluster over HTTP: every operation goes to some node, every question to any. */
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
-import {
-  AnchoringClient,
-  TestOperator,
-  claimBody,
-  eventBody,
-  expectOk,
-  grantBody,
-  partyOf,
-  revocationBody,
-} from "@event-anchoring/testkit";
-import type { Answer, Party, TestCluster, WireAnchor, WireCreated } from "@event-anchoring/testkit";
+import { AnchoringClient, expectOk } from "@event-anchoring/testkit/clients";
+import { TestOperator } from "@event-anchoring/testkit/cluster";
+import { claimBody, eventBody, grantBody, partyOf, revocationBody } from "@event-anchoring/testkit/records";
+import type { Answer, WireAnchor, WireCreated } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { Party } from "@event-anchoring/testkit/records";
 import type { Proposer, RecordOperation } from "./operations.ts";
 import { bytesOf, claimInputOf, eventInputOf, grantInputOf, originNamed, revocationInputOf } from "./signed-input.ts";
 import type { Names } from "./signed-input.ts";

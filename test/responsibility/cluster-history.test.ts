@@ -1,7 +1,7 @@
 /** A random life of a running cluster, against the model. A failure prints the seed that brings the choices back. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { ClusterDriver } from "./cluster-driver.ts";
 import { ClusterHistory } from "./cluster-history.ts";
 import { seededDice } from "./dice.ts";

@@ -1,6 +1,13 @@
 /** One random life of a cluster beside the model: every answer is compared as it comes. */
-import { expectOk } from "@event-anchoring/testkit";
-import type { Answer, QueryFields, WireAsOf, WireCheck, WireCreated, WireFound } from "@event-anchoring/testkit";
+import { expectOk } from "@event-anchoring/testkit/clients";
+import type {
+  Answer,
+  QueryFields,
+  WireAsOf,
+  WireCheck,
+  WireCreated,
+  WireFound,
+} from "@event-anchoring/testkit/clients";
 import { CLUSTER_PROPOSERS } from "./cluster-driver.ts";
 import type { ClusterDriver } from "./cluster-driver.ts";
 import { chance, pick } from "./dice.ts";

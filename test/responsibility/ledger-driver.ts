@@ -31,8 +31,8 @@ import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
-import { TestActs } from "@event-anchoring/testkit";
-import type { Party } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
+import type { Party } from "@event-anchoring/testkit/records";
 import {
   CLUSTER_ID,
   GENESIS_DOCUMENT,

@@ -3,8 +3,8 @@ import type { ClaimInput, EventInput, GrantInput, RevocationInput } from "@event
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint, utf8ToBytes } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
-import { signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit";
-import type { Party } from "@event-anchoring/testkit";
+import { signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit/records";
+import type { Party } from "@event-anchoring/testkit/records";
 import { NOWHERE } from "./operations.ts";
 import type { ClaimOperation, EventOperation, GrantOperation, Reference, RevocationOperation } from "./operations.ts";
 

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createSigner } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { CrosscheckProcess, availableSdks, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { CrosscheckProcess, availableSdks } from "@event-anchoring/testkit/sdks";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 import { changed } from "../../packages/sdk-typescript/test/vectors.ts";
 

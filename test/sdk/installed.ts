@@ -2,8 +2,8 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, writeFileSy
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { findRustProgram } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { findRustProgram } from "@event-anchoring/testkit/sdks";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 import { findPython } from "./find-python.ts";
 import { CHECKOUT, ReleaseFolder, copyLibrary, examples, hasStaticRust, lineOf } from "./release-folder.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 import { PYTHON_PACKAGE, findPython } from "./find-python.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { TestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
-import { findRustProgram } from "@event-anchoring/testkit";
+import { findRustProgram } from "@event-anchoring/testkit/sdks";
 
 // The Rust SDK against a real cluster. Building it takes minutes, so that is not done here: packages/sdk-rust/ci.sh
 // builds its tests, and the ones that need a cluster are given one.

@@ -27,7 +27,7 @@ import {
 } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
 import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
-import type { TestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { sharedCluster } from "../shared-cluster.ts";
 
 // The TypeScript SDK against a real cluster, and its examples as a reader would run them.

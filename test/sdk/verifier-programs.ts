@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
 import { anchorctl } from "@event-anchoring/cli";
-import { findPythonWith, findRustProgram } from "@event-anchoring/testkit";
+import { findPythonWith, findRustProgram } from "@event-anchoring/testkit/sdks";
 
 /** What a program says with `--json`, without what is worded for people. */
 export interface Judged {

@@ -30,8 +30,8 @@ const DOORS = ["packages", "test", "deploy", "certs"]
 
 /** What only a program takes that a test writes and starts. */
 const STARTED_ELSEWHERE = new Set([
-  "packages/testkit/src/index.ts: checkReadiness",
-  "packages/testkit/src/index.ts: storm",
+  "packages/testkit/src/overload/index.ts: checkReadiness",
+  "packages/testkit/src/overload/index.ts: storm",
   "packages/simulator/src/index.ts: lyingNetwork",
   "packages/testkit/src/overload/hostile-bodies.ts: holdsHere",
   "packages/testkit/src/faults/planted-code.ts: load",

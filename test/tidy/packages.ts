@@ -101,8 +101,19 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 export const MORE_DOORS: Readonly<Record<string, readonly string[]>> = {
   // It needs files, which a browser does not have.
   "sdk-typescript": ["./recorder"],
-  // What few suites ask for: the one looks for HAProxy, the libraries of the other are slow to load.
-  testkit: ["./gateway", "./openapi"],
+  // Each suite loads what it asks for: a cluster's libraries take longer to load than most suites to run.
+  testkit: [
+    "./clients",
+    "./cluster",
+    "./faults",
+    "./gateway",
+    "./openapi",
+    "./overload",
+    "./postgres",
+    "./receipts",
+    "./records",
+    "./sdks",
+  ],
   // Suites run command lines without loading every gate and the simulator.
   gates: ["./anchorctl"],
 };

@@ -63,6 +63,8 @@ const NAMED_CONSTRUCTS: Readonly<Record<string, string>> = {
   ExportAllDeclaration: "export *",
 };
 
+const NAMED_MEMBERS: ReadonlySet<string> = new Set(["Math.random", "AbortSignal.any"]);
+
 /** @throws if the file is not TypeScript */
 export function readSyntax(path: string): SyntaxFacts {
   const bytes = readFileSync(path);
@@ -165,9 +167,8 @@ function noteConstruct(node: Node, parent: Node | null, key: string, line: numbe
   const name = nameOf(node);
   const isMemberName = key === "property" || key === "key";
   if (node.type === "Identifier" && !isMemberName && (name === "Promise" || name === "Date")) add(name);
-  if (node.type === "Identifier" && name === "random" && key === "property" && nameOf(parent?.["object"]) === "Math") {
-    add("Math.random");
-  }
+  const member = `${nameOf(parent?.["object"])}.${name}`;
+  if (node.type === "Identifier" && key === "property" && NAMED_MEMBERS.has(member)) add(member);
 }
 
 /** The names in a declared pattern: one identifier, or all that a destructuring introduces. */

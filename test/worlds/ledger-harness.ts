@@ -53,7 +53,7 @@ import type {
   TileWrite,
   TrustRootPosition,
 } from "@event-anchoring/ledger";
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import { CLUSTER_ID, GENESIS_DOCUMENT, NODE_A, OPERATOR, OPERATOR_SIGNER, hash, sha256 } from "./cluster.ts";
 import { RecordTables } from "./record-tables.ts";
 

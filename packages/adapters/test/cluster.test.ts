@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Client, sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
-import { startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { Job } from "./action-runs.ts";
 import { FRAMEWORKS, runReadme } from "./readme-programs.ts";
 

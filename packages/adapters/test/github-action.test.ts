@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from "@jest/
 import { Ajv } from "ajv";
 import { parse } from "yaml";
 import { sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
-import { EventService } from "@event-anchoring/testkit";
+import { EventService } from "@event-anchoring/testkit/receipts";
 import { Job } from "./action-runs.ts";
 
 // The step of GitHub Actions as a runner starts it, against a service on paper; cluster.test.ts has a real one.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { sha256, verifyReceipt, verifyTrustRoot } from "@event-anchoring/sdk";
-import { EventService } from "@event-anchoring/testkit";
+import { EventService } from "@event-anchoring/testkit/receipts";
 import { FRAMEWORKS, readmeLines, runReadme } from "./readme-programs.ts";
 import type { Framework } from "./readme-programs.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { activeClaimSchema, createdSchema, problemSchema } from "@event-anchoring/api-contract";
 import { RefusedError } from "@event-anchoring/api";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { claimBody } from "@event-anchoring/testkit";
+import { claimBody } from "@event-anchoring/testkit/records";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";

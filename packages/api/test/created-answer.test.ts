@@ -11,6 +11,7 @@ import { SharedCheckpoints } from "../src/routes/shared-receipts.ts";
 // The writer of answers writes what JSON.stringify makes of the objects that the schemas describe, byte for byte.
 
 const { sha256 } = nodeCrypto;
+const MUTATIONS = Number(process.env["MUTATIONS"] ?? 1000);
 
 const bytesOf = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const hash = bytesOf(32).map((bytes) => (bytes[0] === 0 ? bytes.fill(1) : bytes));
@@ -150,7 +151,7 @@ test("of any record the bytes written are those of JSON.stringify", () => {
       if (record.kind === "appended") seen.add(record.view.leaf.kind);
       expect(written(record, capacity)).toBe(JSON.stringify(createdJson(record, sha256)));
     }),
-    { numRuns: 1000 },
+    { numRuns: MUTATIONS },
   );
   expect(seen.size).toBe(Object.keys(LEAF_KIND).length);
 });

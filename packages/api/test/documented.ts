@@ -47,10 +47,17 @@ function assertGood({ id, answers, mediaTypes }: Route, { status, headers, json 
   answers[status]?.parse(json);
 }
 
+/** JSON is written by hand in places, and is what `JSON.stringify` would have written. */
+function assertPlainJson({ headers, json, text }: Answer): void {
+  if (!/^application\/(problem\+)?json(;|$)/.test(String(headers["content-type"]))) return;
+  if (JSON.stringify(json) !== text) throw new Error(`not as JSON.stringify writes it: ${text}`);
+}
+
 /** @throws Error, ZodError */
 export function assertDocumented(method: string, target: string, answer: Answer): void {
   const route = routeFor(method, target);
   if (route === null) return;
+  assertPlainJson(answer);
   if (answer.headers["content-type"] === PROBLEM_TYPE) assertProblem(route, answer);
   else assertGood(route, answer);
 }

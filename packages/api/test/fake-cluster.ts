@@ -1,5 +1,5 @@
 /** Keys, trust root and checkpoints of a three-node cluster: real signatures over real formats, made in memory. */
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import {
   VKEY_TYPE,
   checkpointOrigin,

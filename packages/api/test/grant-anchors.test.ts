@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { activeGrantSchema, createdSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson } from "@event-anchoring/api-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { grantBody } from "@event-anchoring/testkit";
+import { grantBody } from "@event-anchoring/testkit/records";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";

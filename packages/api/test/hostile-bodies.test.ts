@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { LIMITS } from "@event-anchoring/api-contract";
-import { HOLD_MS_MAX, hostileBodies, hostileHolds } from "@event-anchoring/testkit";
+import { HOLD_MS_MAX, hostileBodies, hostileHolds } from "@event-anchoring/testkit/overload";
 import { startHarness } from "./api-harness.ts";
 import type { Harness } from "./api-harness.ts";
 

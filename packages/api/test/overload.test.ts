@@ -16,8 +16,10 @@ import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract"
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { LedgerStore, migrate } from "@event-anchoring/store";
-import { HOLD_MS_MAX, othersShare, readCpu, startTestPostgres, until } from "@event-anchoring/testkit";
-import type { Check, CpuReading, Storm } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { HOLD_MS_MAX, othersShare, readCpu } from "@event-anchoring/testkit/overload";
+import { startTestPostgres } from "@event-anchoring/testkit/postgres";
+import type { Check, CpuReading, Storm } from "@event-anchoring/testkit/overload";
 import type { Command } from "@event-anchoring/ledger";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeControl } from "./fake-control.ts";
@@ -146,7 +148,7 @@ async function takeHoldMs(): Promise<number> {
 
 /** A function of the testkit, run in a process of its own until stdin ends or it is done; prints what it comes to. */
 function elsewhere(code: string): ChildProcess {
-  const program = `import * as testkit from ${JSON.stringify(new URL("index.js", TESTKIT).href)};
+  const program = `import * as testkit from ${JSON.stringify(new URL("overload/index.js", TESTKIT).href)};
     const printed = JSON.stringify(await (${code}));
     process.stdout.write(printed, () => process.exit(0));`;
   const started = spawn(process.execPath, ["--input-type=module", "-e", program], {

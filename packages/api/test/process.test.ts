@@ -20,8 +20,10 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { LedgerStore, migrate } from "@event-anchoring/store";
-import { SqlSession, readCpu, startTestPostgres, until } from "@event-anchoring/testkit";
-import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { readCpu } from "@event-anchoring/testkit/overload";
+import { SqlSession, startTestPostgres } from "@event-anchoring/testkit/postgres";
+import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit/postgres";
 import { sendTo } from "./api-harness.ts";
 import type { Answer } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";

@@ -14,7 +14,7 @@ import {
   signEvent,
   signGrant,
   signRevocation,
-} from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/records";
 import type { Answer, Harness } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";
 

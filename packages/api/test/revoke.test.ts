@@ -4,7 +4,7 @@ import type { AnchorJson } from "@event-anchoring/api-contract";
 import { bytesToHex, clientRevoker } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { RefusedError } from "@event-anchoring/api";
-import { partyOf } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
 import { keyIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { PROBLEMS, ROUTES, problemSchema } from "@event-anchoring/api-contract";
 import type { ProblemCode, Route, RouteId } from "@event-anchoring/api-contract";
 import { RefusedError } from "@event-anchoring/api";
-import { claimBody, grantBody } from "@event-anchoring/testkit";
+import { claimBody, grantBody } from "@event-anchoring/testkit/records";
 import { clientIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { anchorOf, claimAbout, claimed, grantOf, granted, hex } from "./records.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createdBatchSchema, createdSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson } from "@event-anchoring/api-contract";
 import { hexToBytes } from "@event-anchoring/protocol";
-import { partyOf } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { claimed, hex, signedEvent } from "./records.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { anchorAnswerSchema, createdSchema } from "@event-anchoring/api-contract";
 import type { AnchorAnswer, AnchorJson } from "@event-anchoring/api-contract";
 import { RefusedError } from "@event-anchoring/api";
-import { claimBody } from "@event-anchoring/testkit";
+import { claimBody } from "@event-anchoring/testkit/records";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { claimAbout, claimed, granted, hex, revocationOf } from "./records.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { LIMITS } from "@event-anchoring/api-contract";
-import { claimBody } from "@event-anchoring/testkit";
+import { claimBody } from "@event-anchoring/testkit/records";
 import { startHarness } from "./api-harness.ts";
 import type { Harness } from "./api-harness.ts";
 import { claimAbout, hex } from "./records.ts";

@@ -6,7 +6,7 @@ import { parseWitnessedLogs } from "@event-anchoring/control-contract";
 import type { WitnessAnswer } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ADD_CHECKPOINT_BYTES_MAX, bytesToHex } from "@event-anchoring/protocol";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { FakeClock, silentLogger } from "./api-harness.ts";
 
 const LOG = new ForeignLog("log.example/one");

@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { ownGroup, readMainThreadMs, readWakeUps, until, wakeUpsBetween } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ownGroup, readMainThreadMs, readWakeUps, wakeUpsBetween } from "@event-anchoring/testkit/overload";
 import { Scrape, countsBetween } from "../src/load/cluster-counts.ts";
 import type { CountsReading } from "../src/load/cluster-counts.ts";
 import { readRemoteCluster } from "../src/load/remote-cluster.ts";
 import { comparisonTable } from "../src/run/against.ts";
 import type { LoadRow } from "../src/figures/rows.ts";
+import { rateIn } from "../src/scenarios/simulator.ts";
 
 describe("a scrape", () => {
   const scrape = new Scrape(
@@ -144,4 +146,11 @@ describe("two checkouts", () => {
     const table = comparisonTable([{ scenario: "a load", here, there }]);
     expect(table.rows).toEqual([["a load", "150", "100", "1.50", "1.00 – 3.00", "0.50", "–", "–", "–", "–"]]);
   });
+});
+
+test("the rate of the simulator is the newest that it tells", () => {
+  const line = (rate: number): string =>
+    `3 lives, 1.2 simulated minutes, ${rate} simulated seconds for a core-second, 0 broken\n`;
+  expect(rateIn(`from seed 1\n${line(41)}${line(52)}`)).toBe(52);
+  expect(() => rateIn("from seed 1\n")).toThrow("the simulator tells no rate");
 });

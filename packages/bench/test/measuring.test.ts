@@ -13,7 +13,7 @@ import { serviceCpu } from "../src/figures/rows.ts";
 import type { Sight } from "../src/load/measure-load.ts";
 import { PauseWatch } from "../src/load/pause-watch.ts";
 import { median, percentile } from "../src/figures/percentile.ts";
-import { ownGroup, readCpu, readPeaksMb } from "@event-anchoring/testkit";
+import { ownGroup, readCpu, readPeaksMb } from "@event-anchoring/testkit/overload";
 import { recordTimesUs } from "../src/scenarios/record-calls.ts";
 import { isSteady, spread } from "../src/load/steadiness.ts";
 import type { Stretch } from "../src/load/steadiness.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, formatProof, receiptToJson } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
 

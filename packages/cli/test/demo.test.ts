@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { FakeService } from "./fake-service.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 

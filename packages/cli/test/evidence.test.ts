@@ -12,7 +12,7 @@ import {
   formatContradiction,
   formatNote,
 } from "@event-anchoring/protocol";
-import { threeNodeCeremony } from "@event-anchoring/testkit";
+import { threeNodeCeremony } from "@event-anchoring/testkit/receipts";
 import { EXIT } from "../src/terminal/cli-error.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 

@@ -19,7 +19,7 @@ import {
   toOriginFingerprint,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-import type { ReceiptMaker } from "@event-anchoring/testkit";
+import type { ReceiptMaker } from "@event-anchoring/testkit/receipts";
 
 type Json = Readonly<Record<string, unknown>>;
 

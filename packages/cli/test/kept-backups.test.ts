@@ -16,8 +16,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { prepareNode } from "@event-anchoring/gates/anchorctl";
-import { SqlSession, nodeFiles, startTestCluster, startTestPostgres, until } from "@event-anchoring/testkit";
-import type { TestCluster, TestPostgres } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { SqlSession, startTestPostgres } from "@event-anchoring/testkit/postgres";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestPostgres } from "@event-anchoring/testkit/postgres";
 import { anchorctl } from "../src/index.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex, operatorRevoker } from "@event-anchoring/protocol";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import { operatorKeyPath, readSeed } from "@event-anchoring/provision";
-import { startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
 

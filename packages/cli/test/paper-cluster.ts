@@ -28,7 +28,7 @@ import {
   toAnchorId,
 } from "@event-anchoring/protocol";
 import type { ClaimBody, GrantBody, Leaf, LeafHeader } from "@event-anchoring/protocol";
-import { threeNodeCeremony } from "@event-anchoring/testkit";
+import { threeNodeCeremony } from "@event-anchoring/testkit/receipts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

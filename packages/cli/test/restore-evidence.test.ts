@@ -14,7 +14,7 @@ import {
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { threeNodeCeremony } from "@event-anchoring/testkit";
+import { threeNodeCeremony } from "@event-anchoring/testkit/receipts";
 import type { Promises } from "@event-anchoring/control-contract";
 import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../src/commands/restore-evidence.ts";
 

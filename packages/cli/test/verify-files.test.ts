@@ -6,7 +6,7 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { formatEnvelope } from "@event-anchoring/bundle";
 import type { Envelope } from "@event-anchoring/bundle";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 const home = mkdtempSync(join(tmpdir(), "anchorctl-verify-files-"));

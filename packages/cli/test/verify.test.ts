@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 const home = mkdtempSync(join(tmpdir(), "anchorctl-verify-"));

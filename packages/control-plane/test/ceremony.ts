@@ -4,7 +4,7 @@ import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-cry
 import { bytesToHex, logKeySeed, parseSignedTrustRoot, raftIdOf } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { WORLD_START_MS } from "@event-anchoring/simulator";
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import type { NodeIdentity } from "../src/ports/identity.ts";
 
 export function ceremonyOf(nodeIds: readonly string[]): Ceremony {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Command, LIMITS, RELEASE_RULES, decodeEntry, encodeEntry } from "@event-anchoring/ledger";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { type ConfChange, type Entry, RaftEngine, type RawNode } from "raft-ts";
 import { EntryGuard } from "../src/raft/entry-guard.ts";
 

@@ -1,16 +1,10 @@
 /** Real processes and databases: an erased client event id stands in no table of any node, whatever is killed. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  AnchoringClient,
-  SqlSession,
-  type TestCluster,
-  TestOperator,
-  expectOk,
-  nodeFiles,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { AnchoringClient, expectOk } from "@event-anchoring/testkit/clients";
+import { type TestCluster, TestOperator, nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
 
 const NODES = ["n1", "n2", "n3"] as const;
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Certificate, type Command, decodeEntry, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { type Gate, LeaderQueue, type QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { StepClock } from "./doubles.ts";
 import { eventCommand } from "./commands.ts";

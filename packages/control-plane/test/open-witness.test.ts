@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
 import { prepareWitness } from "@event-anchoring/provision";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { openWitness } from "../src/process/open-witness.ts";
 import { ceremonyOf, identityOf } from "./ceremony.ts";
 import { StepClock, quietLogger } from "./doubles.ts";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Command, LIMITS, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import { partyOf } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
 import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import { certifiedSizes, clusterOf, decided, made, readyCluster, recorded } from "./cluster-steps.ts";
 import { ceremonyOf } from "./ceremony.ts";

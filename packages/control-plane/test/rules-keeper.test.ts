@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Hello } from "@event-anchoring/control-contract";
 import { RULES_FIRST, type RuleTable } from "@event-anchoring/ledger";
 import type { TrustRoot } from "@event-anchoring/protocol";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { Submission } from "../src/proposals/proposals.ts";
 import { RulesKeeper } from "../src/session/rules-keeper.ts";
 import { StepClock, quietLogger } from "./doubles.ts";

@@ -10,7 +10,7 @@ import {
   toAnchorId,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit";
+import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit/records";
 
 function hashOf(name: string): Uint8Array {
   return nodeCrypto.sha256(utf8ToBytes(name));

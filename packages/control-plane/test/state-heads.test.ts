@@ -1,4 +1,6 @@
 /** State heads of a cluster in memory: what every node signs, when, and what is made of it. Time is the test's. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -8,6 +10,9 @@ import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import type { OpenStateHold } from "../src/session/signed-states.ts";
 import { anchor, answered, decided, readyCluster } from "./cluster-steps.ts";
 import { acceptedId, eventCommand } from "./commands.ts";
+
+/** So many turns of the event loop, with a collection each, and what nothing holds is gone. */
+const TURNS_MAX = 50;
 
 let cluster: QuietCluster;
 let a: QuietMachine;
@@ -150,7 +155,7 @@ describe("a state that is to be read", () => {
     states.onAdvancing();
     await cluster.time.advance(2200);
     await states.onApplied(a.database.tables.stateRoot, false);
-    await cluster.time.advance(10_000);
+    await cluster.time.advance(30_000);
     expect(verified(a, (await held).stateHead, 1).signers).toEqual(["a"]);
   });
 
@@ -185,7 +190,7 @@ describe("a state that is to be read", () => {
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
     const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
     const refused = held.catch((error: unknown) => error);
-    await cluster.time.advance(10_000);
+    await cluster.time.advance(30_000);
     expect(await refused).toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/a alone signed the state after entry \d+ in time; the quorum is 2/),
@@ -201,6 +206,18 @@ describe("a state that is to be read", () => {
     expect(await refused).toMatchObject({ code: "unavailable" });
   });
 
+  test("leaves nothing behind once it is held", async () => {
+    const kept = await heldOnce();
+    // Its deadline is kept until it is over.
+    await cluster.time.advance(30_000);
+    const collect = collector();
+    for (let turn = 0; turn < TURNS_MAX && kept.deref() !== undefined; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      collect();
+    }
+    expect(kept.deref()).toBeUndefined();
+  });
+
   test("is given up with the session", async () => {
     const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     const ended = held.catch((error: unknown) => error);
@@ -208,6 +225,21 @@ describe("a state that is to be read", () => {
     expect(await ended).toMatchObject({ code: "unavailable" });
   });
 });
+
+/** What was given to hold the state, which this test does not keep. */
+async function heldOnce(): Promise<WeakRef<OpenStateHold>> {
+  const hold = holdOf(a);
+  const held = a.live().certifying.states.holdSigned(hold, { signers: "fewer" });
+  await cluster.time.advance(500);
+  await held;
+  return new WeakRef(hold);
+}
+
+/** Takes away what nothing holds. */
+function collector(): () => void {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+}
 
 async function decidedEvent(of: QuietCluster, node: QuietMachine): ReturnType<QuietCluster["submit"]> {
   const result = of.submit(node, eventCommand(node.identity.originFingerprint, 1, null));

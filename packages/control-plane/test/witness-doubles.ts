@@ -9,7 +9,7 @@ import {
   utf8ToBytes,
   verifyKnownLines,
 } from "@event-anchoring/protocol";
-import type { ForeignLog } from "@event-anchoring/testkit";
+import type { ForeignLog } from "@event-anchoring/testkit/records";
 import { Witness } from "../src/witness/witness.ts";
 import type { WitnessStore } from "../src/witness/witness-file.ts";
 import { StepClock, quietLogger } from "./doubles.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { formatWitnessPromises, parseWitnessPromises } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { LockHeldError } from "../src/promises/promise-lock.ts";
 import { WitnessFile } from "../src/witness/witness-file.ts";
 import { MemoryDisk, MemoryStore, NO_PROMISES, add, isCosigned, witnessOf } from "./witness-doubles.ts";

@@ -10,7 +10,7 @@ import {
   utf8ToBytes,
   verifyKnownLines,
 } from "@event-anchoring/protocol";
-import { ForeignLog } from "@event-anchoring/testkit";
+import { ForeignLog } from "@event-anchoring/testkit/records";
 import { StepClock, deferred, quietLogger, seededRandom, settle } from "./doubles.ts";
 import {
   EagerStore,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, bytesToHex, formatProof } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { judgeAll, parsePin, recognise } from "../src/index.ts";
 import type { Given } from "../src/index.ts";
 import { bundleText, bundles } from "./vector-bundles.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { formatEnvelope } from "@event-anchoring/bundle";
 import type { Envelope } from "@event-anchoring/bundle";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { judgeAll, parsePin, recognise } from "../src/index.ts";
 import type { Given } from "../src/index.ts";
 

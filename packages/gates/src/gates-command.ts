@@ -6,8 +6,9 @@ import { parseArgs } from "node:util";
 import { GATES } from "./gates/all-gates.ts";
 import { CHECKOUT, PAGE_PATH, RESULTS_PATH } from "./gates/checkout.ts";
 import type { Gate } from "./gates/gate.ts";
-import { type BatchLine, appendResult, readResults } from "./results.ts";
-import { runBatch } from "./run-batch.ts";
+import { JUDGE_SOURCES } from "./gates/sources.ts";
+import { type BatchLine, SOURCES_CHANGED, appendResult, readResults } from "./results.ts";
+import { type BatchPlan, runBatch } from "./run-batch.ts";
 import { sourcesHash } from "./sources-hash.ts";
 import { tableOf, withTable } from "./table.ts";
 import { batchesOf, leastRun, nextSeed, totalsOf } from "./totals.ts";
@@ -18,11 +19,15 @@ npm run gates                  says what has been run on this code
   --only a,b        these gates alone; the names are in the answer of npm run gates
   --batch-minutes B how long one batch may take (default 10)
   --jobs J          how many run at the same time (default: one for each core)
+  --seed N          lives that seed of the gate that --only names again, and keeps nothing
   --table           writes the table of docs/testing.md anew
   --mended GATE:SEED=COMMIT
                     notes which commit has mended a failure
   --help, --version print this, or the version
 `;
+
+/** What a seed that is lived again may take. */
+const REPLAY_MS = 3_600_000;
 
 interface Out {
   write(text: string): unknown;
@@ -33,6 +38,7 @@ const OPTIONS = {
   "batch-minutes": { type: "string", default: "10" },
   only: { type: "string" },
   jobs: { type: "string", default: String(availableParallelism()) },
+  seed: { type: "string" },
   table: { type: "boolean", default: false },
   mended: { type: "string" },
   help: { type: "boolean", default: false },
@@ -62,6 +68,7 @@ export async function gatesCommand(argv: readonly string[], out: Out, err: Out, 
   }
   if (values.mended !== undefined) return noteMended(values.mended, err);
   if (values.table) return writeTable(err);
+  if (values.seed !== undefined) return replay(gates, values.seed, stop, { out, err });
   if (values.minutes === undefined) return tell(out);
   const untilMs = performance.now() + (minutes ?? 0) * 60_000;
   return run({ gates, untilMs, batchMs: (batchMinutes ?? 0) * 60_000, jobs: jobs ?? 1, stop }, out);
@@ -96,33 +103,74 @@ async function run({ gates, untilMs, batchMs, jobs, stop }: Run, out: Out): Prom
     if (missing !== null) out.write(`${gate.name}: not here (${missing})\n`);
     return missing === null;
   });
-  const sources = new Map(able.map((gate) => [gate.name, sourcesHash(CHECKOUT, gate.sources)]));
-  const commit = commitHere();
   let failures = 0;
   while (performance.now() < untilMs && !stop.aborted) {
     const lines = readResults(RESULTS_PATH);
-    const hashOf = ({ name }: Gate): string => sources.get(name) ?? "";
     const gate = leastRun(able, (each) => totalsOf(batchesOf(lines, each.name, hashOf(each))).count);
     if (gate === null) break;
     const endMs = Math.min(untilMs, performance.now() + batchMs);
-    const line = await runBatch({
-      gate,
-      from: nextSeed(lines, gate.name, hashOf(gate)),
-      jobs,
-      isOver: () => stop.aborted || performance.now() >= endMs,
-      forMs: endMs - performance.now(),
-      say: (told) => out.write(`${told}\n`),
-      commit,
-      sources: hashOf(gate),
-      now: () => new Date().toISOString(),
-      monotonicMs: () => performance.now(),
-    });
+    const isOver = (): boolean => stop.aborted || performance.now() >= endMs;
+    const from = nextSeed(lines, gate.name, hashOf(gate));
+    const line = await runBatch({ ...planOf(gate, out), from, jobs, isOver, forMs: endMs - performance.now() });
     if (line === null) continue;
     appendResult(RESULTS_PATH, line);
     out.write(`${toldOf(line)}\n`);
     failures += line.failures.length;
+    // What runs was loaded before; the build may be another's now.
+    if (line.sources === SOURCES_CHANGED) {
+      out.write("The sources were changed meanwhile. Run the gates in a worktree of their own.\n");
+      return 1;
+    }
   }
   return failures === 0 ? 0 : 1;
+}
+
+/** One seed again, as it ran before; nothing is kept. @returns the exit code */
+async function replay(
+  gates: readonly Gate[],
+  text: string,
+  stop: AbortSignal,
+  { out, err }: { readonly out: Out; readonly err: Out },
+): Promise<number> {
+  const [gate, ...others] = gates;
+  const seed = Number(text);
+  if (gate === undefined || others.length > 0 || !Number.isSafeInteger(seed) || seed < 1) {
+    err.write(`--seed takes a seed, and --only the one gate that runs it\n${HELP}`);
+    return 2;
+  }
+  let isDone = false;
+  const isOver = (): boolean => isDone || stop.aborted;
+  const once: Gate = {
+    ...gate,
+    run: (batch) =>
+      gate.run({
+        ...batch,
+        note: (...noted) => {
+          isDone = true;
+          batch.note(...noted);
+        },
+      }),
+  };
+  const line = await runBatch({ ...planOf(once, out), from: seed, jobs: 1, isOver, forMs: REPLAY_MS });
+  out.write(`${line === null ? "nothing was finished" : toldOf(line)}\n`);
+  return line !== null && line.failures.length === 0 ? 0 : 1;
+}
+
+function planOf(gate: Gate, out: Out): Omit<BatchPlan, "from" | "jobs" | "isOver" | "forMs"> {
+  return {
+    gate,
+    say: (told) => out.write(`${told}\n`),
+    commit: commitHere(),
+    sources: () => hashOf(gate),
+    judge: sourcesHash(CHECKOUT, JUDGE_SOURCES),
+    node: process.version,
+    now: () => new Date().toISOString(),
+    monotonicMs: () => performance.now(),
+  };
+}
+
+function hashOf({ sources }: Gate): string {
+  return sourcesHash(CHECKOUT, sources);
 }
 
 function toldOf({ gate, count, from, to, seconds, failures }: BatchLine): string {
@@ -133,8 +181,7 @@ function toldOf({ gate, count, from, to, seconds, failures }: BatchLine): string
 function tell(out: Out): number {
   const lines = readResults(RESULTS_PATH);
   for (const gate of GATES) {
-    const hash = sourcesHash(CHECKOUT, gate.sources);
-    const { count, failures } = totalsOf(batchesOf(lines, gate.name, hash));
+    const { count, failures } = totalsOf(batchesOf(lines, gate.name, hashOf(gate)));
     const goal = `first stop ${gate.firstStop}, for a release ${gate.toReach}`;
     out.write(`${gate.name.padEnd(14)} ${count} on this code (${goal}), ${failures} failures: ${gate.counts}\n`);
   }
@@ -142,7 +189,7 @@ function tell(out: Out): number {
 }
 
 function writeTable(err: Out): number {
-  const page = withTable(readFileSync(PAGE_PATH, "utf8"), tableOf(GATES, readResults(RESULTS_PATH)));
+  const page = withTable(readFileSync(PAGE_PATH, "utf8"), tableOf(GATES, readResults(RESULTS_PATH), hashOf));
   if (page === null) {
     err.write("docs/testing.md has no place for the table\n");
     return 1;
@@ -153,19 +200,41 @@ function writeTable(err: Out): number {
 
 function noteMended(text: string, err: Out): number {
   const [, gate, seed, commit] = /^([a-z-]+):(.+)=([0-9a-f]{7,40})$/.exec(text) ?? [];
+  const proved = GATES.find(({ name }) => name === gate);
   const isKnown = readResults(RESULTS_PATH).some(
     (line) => "gate" in line && line.gate === gate && line.failures.some((failure) => failure.seed === seed),
   );
-  if (gate === undefined || seed === undefined || commit === undefined || !isKnown) {
+  if (proved === undefined || seed === undefined || commit === undefined || !isKnown) {
     err.write(`--mended takes GATE:SEED=COMMIT of a failure in ${RESULTS_PATH}\n`);
     return 2;
   }
-  appendResult(RESULTS_PATH, { mended: { gate, seed, commit } });
+  const changed = filesOf(commit);
+  if (changed === null) {
+    err.write(`${commit} is no commit of this branch\n`);
+    return 2;
+  }
+  const isOfSources = (file: string): boolean =>
+    proved.sources.some((path) => file === path || file.startsWith(`${path}/`));
+  const where = changed.some(isOfSources) ? "sources" : "judge";
+  appendResult(RESULTS_PATH, { mended: { gate: proved.name, seed, commit, in: where } });
   return 0;
 }
 
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: CHECKOUT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+}
+
+/** What a commit has changed; null: it is none that the present one comes after. */
+function filesOf(commit: string): readonly string[] | null {
+  try {
+    git("merge-base", "--is-ancestor", commit, "HEAD");
+  } catch {
+    return null;
+  }
+  return git("show", "--name-only", "--format=", commit).split("\n");
+}
+
 function commitHere(): string {
-  const git = (...args: string[]): string => execFileSync("git", args, { cwd: CHECKOUT, encoding: "utf8" }).trim();
-  const isClean = git("status", "--porcelain", "--", "packages").length === 0;
+  const isClean = git("status", "--porcelain", "--", "packages", "deploy", "package-lock.json", "test/vectors") === "";
   return `${git("rev-parse", "--short", "HEAD")}${isClean ? "" : "+"}`;
 }

@@ -18,11 +18,26 @@ export interface BatchLine {
   readonly figures: Figures;
   readonly failures: readonly Failure[];
   readonly seconds: number;
+  /** Hash of what ran and judged. The first batches have neither this nor what follows. */
+  readonly judge?: string;
+  /** Version of Node.js. */
+  readonly node?: string;
+  /** How many ran at the same time, at most. */
+  readonly jobs?: number;
 }
 
-/** A failure that was mended. */
+/** In place of a batch's hash of sources: they were another's when it ended. Its count is of no code. */
+export const SOURCES_CHANGED = "changed";
+
+/** A failure that was mended. Of two lines about one failure and one commit the later one holds. */
 export interface MendedLine {
-  readonly mended: { readonly gate: string; readonly seed: string; readonly commit: string };
+  readonly mended: {
+    readonly gate: string;
+    readonly seed: string;
+    readonly commit: string;
+    /** What the commit changed: sources that the gate proves, or what runs and judges alone. Old lines do not say. */
+    readonly in?: "sources" | "judge";
+  };
 }
 
 export type ResultLine = BatchLine | MendedLine;
@@ -31,6 +46,19 @@ export type ResultLine = BatchLine | MendedLine;
 export class ResultsError extends Error {
   override readonly name = "ResultsError";
 }
+
+const BATCH_MEMBERS = {
+  gate: "string",
+  at: "string",
+  commit: "string",
+  sources: "string",
+  from: "number",
+  to: "number",
+  count: "number",
+  figures: "object",
+  failures: "object",
+  seconds: "number",
+} as const;
 
 export function isBatch(line: ResultLine): line is BatchLine {
   return "gate" in line;
@@ -63,23 +91,12 @@ function parseLine(text: string): ResultLine | null {
   }
   if (!isRecord(value)) return null;
   if (isRecord(value["mended"])) {
-    return hasOnly(value["mended"], { gate: "string", seed: "string", commit: "string" })
+    return hasOnly(value["mended"], { gate: "string", seed: "string", commit: "string" }, { in: "string" })
       ? (value as unknown as MendedLine)
       : null;
   }
   const isWhole =
-    hasOnly(value, {
-      gate: "string",
-      at: "string",
-      commit: "string",
-      sources: "string",
-      from: "number",
-      to: "number",
-      count: "number",
-      figures: "object",
-      failures: "object",
-      seconds: "number",
-    }) &&
+    hasOnly(value, BATCH_MEMBERS, { judge: "string", node: "string", jobs: "number" }) &&
     isRecord(value["figures"]) &&
     Object.values(value["figures"]).every((figure) => typeof figure === "number") &&
     Array.isArray(value["failures"]) &&
@@ -91,7 +108,12 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function hasOnly(value: Readonly<Record<string, unknown>>, members: Readonly<Record<string, string>>): boolean {
-  const names = Object.keys(members);
-  return Object.keys(value).length === names.length && names.every((name) => typeof value[name] === members[name]);
+type Types = Readonly<Record<string, string>>;
+
+function hasOnly(value: Readonly<Record<string, unknown>>, wanted: Types, optional: Types = {}): boolean {
+  const types: Types = { ...wanted, ...optional };
+  return (
+    Object.keys(wanted).every((name) => name in value) &&
+    Object.entries(value).every(([name, member]) => types[name] === typeof member)
+  );
 }

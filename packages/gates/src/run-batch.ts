@@ -1,5 +1,5 @@
 import type { Failure, Figures, Gate } from "./gates/gate.ts";
-import type { BatchLine } from "./results.ts";
+import { type BatchLine, SOURCES_CHANGED } from "./results.ts";
 
 export interface BatchPlan {
   readonly gate: Gate;
@@ -9,18 +9,23 @@ export interface BatchPlan {
   readonly forMs: number;
   readonly say: (line: string) => void;
   readonly commit: string;
-  readonly sources: string;
+  /** The hash of the sources that matter, now: it is taken before and after. */
+  readonly sources: () => string;
+  readonly judge: string;
+  readonly node: string;
   /** The present time, RFC 3339, and a clock that is never set. */
   readonly now: () => string;
   readonly monotonicMs: () => number;
 }
 
 /**
- * Runs one batch. An error of the gate ends it, and is a failure: what was finished before counts.
+ * Runs one batch. An error of the gate ends it, and is a failure: what was finished before counts. If the sources
+ * change meanwhile, nobody knows which of them it was about: it counts for none.
  * @returns its line; null: nothing was finished
  */
 export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
-  const { gate, from, jobs, isOver, forMs, say, commit, sources, now, monotonicMs } = plan;
+  const { gate, from, jobs, isOver, forMs, say, commit, judge, node, now, monotonicMs } = plan;
+  const sourcesBefore = plan.sources();
   const startedMs = monotonicMs();
   const figures: Record<string, number> = {};
   const failures: Failure[] = [];
@@ -37,9 +42,22 @@ export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
     to += 1;
     failures.push({ seed: String(to), what: `the gate ended: ${String(error)}` });
   }
-  if (to < from) return null;
-  const seconds = Math.round((monotonicMs() - startedMs) / 1000);
-  return { gate: gate.name, at: now(), commit, sources, from, to, count, figures: rounded(figures), failures, seconds };
+  if (to < from && failures.length === 0) return null;
+  return {
+    gate: gate.name,
+    at: now(),
+    commit,
+    sources: plan.sources() === sourcesBefore ? sourcesBefore : SOURCES_CHANGED,
+    from,
+    to: Math.max(to, from),
+    count,
+    figures: rounded(figures),
+    failures,
+    seconds: Math.round((monotonicMs() - startedMs) / 1000),
+    judge,
+    node,
+    jobs,
+  };
 }
 
 function rounded(figures: Figures): Figures {

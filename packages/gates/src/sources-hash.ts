@@ -15,7 +15,7 @@ const DIGITS = 16;
 export function sourcesHash(checkout: string, paths: readonly string[]): string {
   const hash = createHash("sha256");
   for (const path of [...paths].sort().flatMap((each) => filesOf(checkout, each))) {
-    const code = codeOf(readFileSync(join(checkout, path)), path);
+    const code = knownCodeOf(readFileSync(join(checkout, path)), path);
     hash.update(`${path}\n${code.length}\n`).update(code);
   }
   return hash.digest("hex").slice(0, DIGITS);
@@ -25,17 +25,28 @@ function filesOf(checkout: string, path: string): readonly string[] {
   if (statSync(join(checkout, path)).isFile()) return [path];
   return readdirSync(join(checkout, path), { recursive: true, encoding: "utf8" })
     .map((name) => posix.join(path, name.replaceAll("\\", "/")))
-    .filter((name) => /\.(ts|py|rs|sql|wasm)$/.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
+    .filter((name) => /\.(tsx?|js|py|rs|sql|wasm)$/.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
     .sort();
 }
 
+/** Gates share most of their folders. */
+const KNOWN = new Map<string, { readonly bytes: Buffer; readonly code: Buffer | string }>();
+
+function knownCodeOf(bytes: Buffer, path: string): Buffer | string {
+  const known = KNOWN.get(path);
+  if (known?.bytes.equals(bytes) === true) return known.code;
+  const code = codeOf(bytes, path);
+  KNOWN.set(path, { bytes, code });
+  return code;
+}
+
 function codeOf(bytes: Buffer, path: string): Buffer | string {
-  if (!path.endsWith(".ts")) return bytes;
+  if (!/\.(tsx?|js)$/.test(path)) return bytes;
   const { code } = transformSync(bytes.toString("utf8"), {
     configFile: false,
     swcrc: false,
     jsc: {
-      parser: { syntax: "typescript" },
+      parser: { syntax: "typescript", tsx: !path.endsWith(".ts") },
       target: "es2022",
       minify: { compress: false, mangle: false, format: { comments: false } },
     },

@@ -1,29 +1,33 @@
 import type { Failure, Gate } from "./gates/gate.ts";
-import { type BatchLine, type ResultLine, isBatch } from "./results.ts";
+import { type BatchLine, type MendedLine, type ResultLine, isBatch } from "./results.ts";
 import { batchesOf, totalsOf } from "./totals.ts";
 
 /** Between these lines a page holds the table, which is made from the file of results. */
 const TABLE_BEGINS = "<!-- gates: made by npm run gates -- --table -->";
 const TABLE_ENDS = "<!-- gates end -->";
 
-/** The table of a page: totals for the newest code that was run, totals ever, and every failure. */
-export function tableOf(gates: readonly Gate[], lines: readonly ResultLine[]): string {
+/**
+ * The table of a page: totals for the code as it is, totals ever, and every failure.
+ * @param hashOf the hash of a gate's sources as they are
+ */
+export function tableOf(gates: readonly Gate[], lines: readonly ResultLine[], hashOf: (gate: Gate) => string): string {
   const rows = gates.map((gate) => {
     const ever = batchesOf(lines, gate.name);
-    const newest = ever.at(-1);
-    const here = totalsOf(newest === undefined ? [] : batchesOf(lines, gate.name, newest.sources));
-    const all = totalsOf(ever);
-    const code = newest === undefined ? "–" : `\`${newest.commit}\``;
-    return `| ${gate.name} | ${gate.counts} | ${code} | ${number(here.count)} | ${number(gate.firstStop)} | ${number(
-      gate.toReach,
-    )} | ${here.failures} | ${number(all.count)} | ${all.failures} | ${hours(all.seconds)} |`;
+    const ofNow = batchesOf(lines, gate.name, hashOf(gate));
+    const [here, all] = [totalsOf(ofNow), totalsOf(ever)];
+    const commits = [...new Set(ofNow.map(({ commit }) => `\`${commit}\``))].join(", ");
+    const open = failuresOf(lines).filter(({ batch, mended }) => ofNow.includes(batch) && mended === null);
+    const isReached = here.count >= gate.firstStop && open.length === 0 ? "reached" : "";
+    return `| ${gate.name} | ${gate.counts} | ${number(here.count)} | ${commits} | ${here.failures} | ${number(
+      gate.firstStop,
+    )} | ${isReached} | ${number(gate.toReach)} | ${number(all.count)} | ${all.failures} | ${hours(all.seconds)} |`;
   });
   return [
-    "| gate | counts | newest code | on it | first stop | for a release | failures | ever | failures ever | took |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "| gate | counts | on this code | run at | failures | first stop | | for a release | ever | failures ever | took |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
     ...rows,
     "",
-    ...figureLines(gates, lines),
+    ...figureLines(gates, lines, hashOf),
     "",
     ...failureLines(lines),
   ].join("\n");
@@ -37,12 +41,15 @@ export function withTable(page: string, table: string): string | null {
   return `${before}${TABLE_BEGINS}\n\n${table}\n\n${TABLE_ENDS}${after}`;
 }
 
-function figureLines(gates: readonly Gate[], lines: readonly ResultLine[]): readonly string[] {
-  return gates.flatMap(({ name, means = {} }) => {
-    const newest = batchesOf(lines, name).at(-1);
-    if (newest === undefined) return [];
-    const { figures, count } = totalsOf(batchesOf(lines, name, newest.sources));
-    const told = [...figures]
+function figureLines(
+  gates: readonly Gate[],
+  lines: readonly ResultLine[],
+  hashOf: (gate: Gate) => string,
+): readonly string[] {
+  return gates.flatMap((gate) => {
+    const { name, means = {} } = gate;
+    const { figures, count } = totalsOf(batchesOf(lines, name, hashOf(gate)));
+    const told = folded(figures)
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([figure, sum]) => {
         const by = means[figure];
@@ -53,11 +60,20 @@ function figureLines(gates: readonly Gate[], lines: readonly ResultLine[]): read
   });
 }
 
+/** Of figures that begin with this there are hundreds: the table has how many. */
+const COVERED = "covered: ";
+
+function folded(figures: ReadonlyMap<string, number>): (readonly [string, number])[] {
+  const shown = [...figures].filter(([name]) => !name.startsWith(COVERED));
+  const covered = figures.size - shown.length;
+  return covered === 0 ? shown : [...shown, ["kinds covered", covered]];
+}
+
 interface ShownFailure {
   readonly batch: BatchLine;
   readonly failure: Failure;
   /** null: not yet. */
-  mendedBy: string | null;
+  mended: MendedLine["mended"] | null;
 }
 
 function failureLines(lines: readonly ResultLine[]): readonly string[] {
@@ -67,8 +83,9 @@ function failureLines(lines: readonly ResultLine[]): readonly string[] {
   return [
     "| failure | seed | on | what | mended by |",
     "|---|---|---|---|---|",
-    ...shown.map(({ batch, failure, mendedBy }) => {
-      const by = mendedBy === null ? "not yet" : `\`${mendedBy}\``;
+    ...shown.map(({ batch, failure, mended }) => {
+      const where = mended?.in === "judge" ? ", in what runs and judges" : "";
+      const by = mended === null ? "not yet" : `\`${mended.commit}\`${where}`;
       return `| ${batch.gate} | ${failure.seed} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;
     }),
   ];
@@ -79,12 +96,13 @@ function failuresOf(lines: readonly ResultLine[]): readonly ShownFailure[] {
   const shown: ShownFailure[] = [];
   for (const line of lines) {
     if (isBatch(line)) {
-      for (const failure of line.failures) shown.push({ batch: line, failure, mendedBy: null });
+      for (const failure of line.failures) shown.push({ batch: line, failure, mended: null });
       continue;
     }
-    const { gate, seed, commit } = line.mended;
+    const { mended } = line;
     for (const each of shown) {
-      if (each.batch.gate === gate && each.failure.seed === seed) each.mendedBy ??= commit;
+      const isIt = each.batch.gate === mended.gate && each.failure.seed === mended.seed;
+      if (isIt && (each.mended === null || each.mended.commit === mended.commit)) each.mended = mended;
     }
   }
   return shown;

@@ -3,22 +3,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles, startTestCluster } from "@event-anchoring/testkit/cluster";
 import {
   MixedLoad,
   Recorder,
-  SqlSession,
   answersAt,
   audit,
   isRefusal,
-  nodeFiles,
   plant,
   planting,
   questionsAbout,
-  startTestCluster,
-  until,
   wrongAnswers,
-} from "@event-anchoring/testkit";
-import type { FlippedBit, LoadAnswer, PlantedCode, Question, TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { LoadAnswer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { FlippedBit, PlantedCode, Question } from "@event-anchoring/testkit/faults";
 import { takeBackup } from "../src/anchorctl/backups.ts";
 import { flipBackup, anchorctlVerify } from "../src/flips/backup-flips.ts";
 import { damageNode, metBits } from "../src/flips/node-flips.ts";

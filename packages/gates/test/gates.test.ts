@@ -56,12 +56,25 @@ function line(over: Partial<BatchLine>): BatchLine {
     figures: { acknowledged: 40 },
     failures: [],
     seconds: 60,
+    judge: "judge",
+    node: "v24.0.0",
+    jobs: 2,
     ...over,
   };
 }
 
 describe("a batch", () => {
-  const plan = { from: 5, jobs: 2, isOver: () => false, forMs: 1000, say: () => {}, commit: "0123456", sources: "one" };
+  const plan = {
+    from: 5,
+    jobs: 2,
+    isOver: () => false,
+    forMs: 1000,
+    say: () => {},
+    commit: "0123456",
+    sources: () => "one",
+    judge: "judge",
+    node: "v24.0.0",
+  };
   const clock = { now: () => "2026-11-23T15:00:00.000Z", monotonicMs: () => 1000 };
 
   test("counts what it has finished, with its seeds, figures and failures", async () => {
@@ -94,6 +107,27 @@ describe("a batch", () => {
     });
   });
 
+  test("during which the sources change counts for no code", async () => {
+    let sources = "one";
+    const changing = gate("a", async ({ from, note }) => {
+      note(1, from);
+      sources = "two";
+    });
+    const changed = await runBatch({ gate: changing, ...plan, ...clock, sources: () => sources });
+    expect(changed).toMatchObject({ count: 1, sources: "changed" });
+    expect(["one", "two"].map((hash) => nextSeed(changed === null ? [] : [changed], "a", hash))).toEqual([1, 1]);
+  });
+
+  test("that finished nothing and failed is a line", async () => {
+    const failing = gate("a", async ({ fail }) => fail({ seed: "5", what: "no node starts" }));
+    expect(await runBatch({ gate: failing, ...plan, ...clock })).toMatchObject({
+      from: 5,
+      to: 5,
+      count: 0,
+      failures: [{ seed: "5", what: "no node starts" }],
+    });
+  });
+
   test("that finished nothing is no line", async () => {
     expect(await runBatch({ gate: gate("a"), ...plan, ...clock })).toBeNull();
   });
@@ -104,9 +138,12 @@ describe("the file of results", () => {
     const path = join(folder, "results.jsonl");
     expect(readResults(path)).toEqual([]);
     const mended = { mended: { gate: "a", seed: "6", commit: "0123456" } };
+    const { judge, node, jobs, ...old } = line({});
+    expect([judge, node, jobs]).toEqual(["judge", "v24.0.0", 2]);
+    appendResult(path, old);
     appendResult(path, line({}));
     appendResult(path, mended);
-    expect(readResults(path)).toEqual([line({}), mended]);
+    expect(readResults(path)).toEqual([old, line({}), mended]);
   });
 
   test.each([
@@ -163,6 +200,15 @@ describe("the hash of sources", () => {
     expect(hashOf("export const limit = 2;\n")).not.toBe(first);
   });
 
+  test("takes views and scripts, too", () => {
+    const first = hashOf("export const limit = 1;\n");
+    const withView = hashOf("export const View = () => <p>valid</p>;\n", "view.tsx");
+    expect(withView).not.toBe(first);
+    expect(hashOf("// One.\nexport const View = () => <p>valid</p>;\n", "view.tsx")).toBe(withView);
+    expect(hashOf("export const View = () => <p>invalid</p>;\n", "view.tsx")).not.toBe(withView);
+    expect(hashOf("console.log(1);\n", "a.js")).not.toBe(withView);
+  });
+
   test("can be made for every gate", () => {
     expect(GATES.map(({ sources }) => sourcesHash(CHECKOUT, sources))).toEqual(
       GATES.map(() => expect.stringMatching(/^[0-9a-f]{16}$/)),
@@ -171,24 +217,53 @@ describe("the hash of sources", () => {
 });
 
 describe("the table", () => {
-  test("has the newest code's count, what was ever run, and every failure with what mended it", () => {
+  const hashOf = (): string => "two";
+
+  test("has what was run on the code as it is, what was ever run, and every failure with what mended it", () => {
     const failed = line({ failures: [{ seed: "3", what: "a | b" }] });
-    const lines = [failed, { mended: { gate: "a", seed: "3", commit: "89abcde" } }, line({ sources: "two", count: 7 })];
-    const table = tableOf([gate("a"), gate("b")], lines);
-    expect(table).toContain("| a | things | `0123456` | 7 | 10 | 100 | 0 | 11 | 1 | 0.0 h |");
-    expect(table).toContain("| b | things | – | 0 | 10 | 100 | 0 | 0 | 0 | 0.0 h |");
+    const mended = { mended: { gate: "a", seed: "3", commit: "89abcde" } };
+    const lines = [failed, mended, line({ sources: "two", count: 17, commit: "2222222" })];
+    const table = tableOf([gate("a"), gate("b")], lines, hashOf);
+    expect(table).toContain("| a | things | 17 | `2222222` | 0 | 10 | reached | 100 | 21 | 1 | 0.0 h |");
+    expect(table).toContain("| b | things | 0 |  | 0 | 10 |  | 100 | 0 | 0 | 0.0 h |");
     expect(table).toContain("- `a` on that code: acknowledged 40.");
     expect(table).toContain("| a | 3 | `0123456` | a \\| b | `89abcde` |");
-    expect(tableOf([gate("a")], [...lines, failed])).toContain("| a | 3 | `0123456` | a \\| b | not yet |");
-    expect(tableOf([{ ...gate("a"), means: { acknowledged: null } }], [line({})])).toContain("acknowledged 10.0 each.");
-    const judged = line({ figures: { percent: 909, judged: 9 } });
-    expect(tableOf([{ ...gate("a"), means: { percent: "judged" } }], [judged])).toContain("percent 101.0 each.");
-    expect(tableOf([gate("a")], [])).toContain("No batch has been run.");
+    expect(tableOf([gate("a")], [...lines, failed], hashOf)).toContain("| a | 3 | `0123456` | a \\| b | not yet |");
+    expect(tableOf([gate("a")], [], hashOf)).toContain("No batch has been run.");
   });
 
-  test("in docs/testing.md is what the file of results says", () => {
+  test("says nothing of other code, and divides what is no sum", () => {
+    expect(tableOf([gate("a")], [line({ count: 40 })], hashOf)).toContain("| a | things | 0 |  | 0 | 10 |  |");
+    const means = (by: Readonly<Record<string, string | null>>, over: Partial<BatchLine> = {}): string =>
+      tableOf([{ ...gate("a"), means: by }], [line({ sources: "two", ...over })], hashOf);
+    expect(means({ acknowledged: null })).toContain("acknowledged 10.0 each.");
+    expect(means({ percent: "judged" }, { figures: { percent: 909, judged: 9 } })).toContain("percent 101.0 each.");
+  });
+
+  test("counts what was covered, and does not list it", () => {
+    const figures = { "covered: a and b": 3, "covered: a and c": 1, linearizable: 4 };
+    const table = tableOf([gate("a")], [line({ sources: "two", figures })], hashOf);
+    expect(table).toContain("- `a` on that code: kinds covered 2; linearizable 4.");
+  });
+
+  test("calls nothing reached with a failure that nobody has mended", () => {
+    const failed = line({ sources: "two", count: 17, failures: [{ seed: "3", what: "a" }] });
+    const mended = { mended: { gate: "a", seed: "3", commit: "89abcde", in: "judge" } } as const;
+    expect(tableOf([gate("a")], [failed], hashOf)).not.toContain("reached");
+    const table = tableOf([gate("a")], [failed, mended], hashOf);
+    expect(table).toContain("| 1 | 10 | reached |");
+    expect(table).toContain("`89abcde`, in what runs and judges");
+  });
+
+  // After a change of sources: npm run gates -- --table
+  test("in docs/testing.md is what the file of results says of the code as it is", () => {
     const page = readFileSync(join(CHECKOUT, "docs/testing.md"), "utf8");
     const lines = readResults(join(CHECKOUT, "test/gates/results.jsonl"));
-    expect(withTable(page, tableOf(GATES, lines))).toBe(page);
+    expect(
+      withTable(
+        page,
+        tableOf(GATES, lines, ({ sources }) => sourcesHash(CHECKOUT, sources)),
+      ),
+    ).toBe(page);
   });
 });

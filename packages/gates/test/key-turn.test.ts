@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { TURNS, firstKey } from "../src/day/turns.ts";
 import type { DayAtWork, MadeKey } from "../src/day/turns.ts";
 

@@ -3,14 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT, plant, planting } from "@event-anchoring/testkit";
-import type { CrosscheckAnswer } from "@event-anchoring/testkit";
+import { plant, planting } from "@event-anchoring/testkit/faults";
+import { ANCHORCTL, CrosscheckProcess, PROOF_PAGE, TYPESCRIPT } from "@event-anchoring/testkit/sdks";
+import type { CrosscheckAnswer } from "@event-anchoring/testkit/sdks";
 import { Seeded } from "@event-anchoring/simulator";
 import { isAlike, shownOnPage } from "../src/gates/mutations.ts";
-import { readCorpus } from "../src/mutations/corpus.ts";
+import { KINDS, readCorpus } from "../src/mutations/corpus.ts";
 import { mutated } from "../src/mutations/mutate.ts";
 
-const corpus = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
+const { samples: corpus } = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
 
 describe("a mutation", () => {
   test("is a function of its seed, and nearly always another text", () => {
@@ -28,9 +29,13 @@ describe("a mutation", () => {
 
 describe("the corpus", () => {
   test("has samples of every kind, each of which can be asked about", () => {
-    expect([...new Set(corpus.map(({ kind }) => kind))].sort()).toEqual(["bundle", "proof", "receipt", "trust-root"]);
-    for (const { text, about } of corpus)
-      expect(about(text)).toMatchObject({ op: expect.stringMatching(/^verify_(receipt|bundle)$/) });
+    expect(new Set(corpus.map(({ kind }) => kind))).toEqual(new Set(KINDS));
+    for (const { text, about, others } of corpus) {
+      expect(about(text)).toMatchObject({
+        op: expect.stringMatching(/^verify_(receipt|bundle|trust_root|checkpoint)$/),
+      });
+      expect(others.length).toBeGreaterThan(1);
+    }
   });
 });
 

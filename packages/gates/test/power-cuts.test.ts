@@ -1,8 +1,11 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ForgetfulDisks, SqlSession, nodeFiles, startFaultyCluster, until } from "@event-anchoring/testkit";
-import type { FaultyCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import { ForgetfulDisks, startFaultyCluster } from "@event-anchoring/testkit/faults";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { FaultyCluster } from "@event-anchoring/testkit/faults";
 import { cutOnce } from "../src/gates/power-cuts.ts";
 
 // The gate's judgement: a cluster that syncs loses nothing, one that does not is found.

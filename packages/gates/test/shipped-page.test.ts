@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
-import { CrosscheckProcess, TYPESCRIPT, shippedPage } from "@event-anchoring/testkit";
+import { CrosscheckProcess, TYPESCRIPT, shippedPage } from "@event-anchoring/testkit/sdks";
 import { isAlike, shownOnPage } from "../src/gates/mutations.ts";
 import { readCorpus } from "../src/mutations/corpus.ts";
 import { mutated } from "../src/mutations/mutate.ts";
@@ -9,7 +9,7 @@ import { mutated } from "../src/mutations/mutate.ts";
 // The page as a reader has it, one file in a browser, is one of those that judge in the gate.
 
 const shipped = shippedPage();
-const corpus = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
+const { samples: corpus } = readCorpus(fileURLToPath(new URL("../../../test/vectors", import.meta.url)));
 const EACH = 12;
 
 (shipped === null ? describe.skip : describe)("the shipped page", () => {

@@ -13,7 +13,7 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import { mayAppendLeaf, operatorActMessage, restoreLedgerState, usedCounterIn } from "../src/index.ts";
 import type { Command, OperatorCommand } from "../src/index.ts";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";

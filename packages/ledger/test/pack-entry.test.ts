@@ -1,4 +1,4 @@
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import { describe, expect, test } from "@jest/globals";
 import { toAnchorId } from "@event-anchoring/protocol";
 import {

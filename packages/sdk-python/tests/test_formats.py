@@ -385,6 +385,23 @@ def test_a_checkpoint_says_who_has_witnessed_it() -> None:
     assert (found.witnesses_needed, found.witnessed, len(found.verified)) == (2, True, 3)
 
 
+def test_a_checkpoint_of_another_cluster_differs_and_one_of_no_origin_is_unknown() -> None:
+    documents = RECEIPTS["trust_roots"][:1]
+    chain = trust_root.verify_trust_root(documents, RECEIPTS["pinned_root_thk"])
+    text, lines = RECEIPTS["good"][0]["receipt"]["checkpoint"].split("\n\n")
+    origin, rest = text.split("\n", 1)
+    cluster, fingerprint = origin.split("/origin/")
+    other = "0" if fingerprint[0] != "0" else "1"
+    # Seed 20349 of the gate of mutations: TypeScript and Rust have told these two apart before.
+    for of, code in (
+        (f"{cluster}/other/{fingerprint}", "origin_differs"),
+        (f"another.{cluster}/origin/{fingerprint}", "origin_differs"),
+        (f"{cluster}/origin/{other}{fingerprint[1:]}", "origin_unknown"),
+    ):
+        with refusal(code):
+            receipt.verify_checkpoint(f"{of}\n{rest}\n\n{lines}", chain)
+
+
 def test_superseded_receipt_is_refused_where_the_newest_is_required() -> None:
     case = next(each for each in RECEIPTS["good"] if each["superseded_trust_root"] is not None)
     with refusal("trust_root_superseded") as caught:

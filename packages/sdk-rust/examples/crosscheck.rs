@@ -5,9 +5,10 @@ use std::io::{BufRead as _, Write as _};
 
 use event_anchoring::{
     inspect_bundle, inspect_receipt, prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor,
-    prepare_revocation, verify_signature, verify_trust_root, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error,
-    Event, GrantInput, Hash, LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result,
-    RevocationInput, Signature, Signer as _, WitnessSignature,
+    prepare_revocation, verify_checkpoint, verify_signature, verify_trust_root, Bundle, BundleExpectation, BundleTrust,
+    ClaimInput, Error, Event, GrantInput, Hash, LocalKey, OriginStatus, Outcome, Payload, PublicKey, Receipt,
+    ReceiptExpectation, Result, RevocationInput, Signature, Signer as _, TrustRootChain, VerifiedCheckpoint,
+    WitnessSignature,
 };
 use serde_json::{json, Map, Value};
 
@@ -42,6 +43,8 @@ fn answer(line: &str) -> Result<Value, Value> {
         Some("prepare_revocation") => prepare_revoke(&question),
         Some("sign") => sign(&question),
         Some("verify_signature") => signature_verdict(&question),
+        Some("verify_trust_root") => judge_trust_root(&question),
+        Some("verify_checkpoint") => judge_checkpoint(&question),
         Some("verify_receipt") => judge_receipt(&question),
         Some("verify_bundle") => judge_bundle(&question),
         _ => return Err(json!({ "code": "op_unknown" })),
@@ -166,9 +169,45 @@ fn trust_roots(question: &Value) -> Vec<&str> {
     documents.filter_map(Value::as_str).collect()
 }
 
+fn chain_of(question: &Value) -> Result<TrustRootChain> {
+    verify_trust_root(&trust_roots(question), &Hash::from_hex(text(question, "pinned_root_thk"))?)
+}
+
+fn judge_trust_root(question: &Value) -> Result<Value> {
+    let chain = chain_of(question)?;
+    let newest = chain.newest();
+    Ok(json!({ "verdict": "valid", "version": newest.trust_root().version, "root_thk": newest.root_thk() }))
+}
+
+fn judge_checkpoint(question: &Value) -> Result<Value> {
+    let chain = chain_of(question)?;
+    Ok(match verify_checkpoint(text(question, "checkpoint"), &chain) {
+        Ok(found) => shown_checkpoint(&found),
+        Err(error) if error.is_verification() => json!({ "verdict": "invalid", "code": error.code() }),
+        Err(error) => return Err(error),
+    })
+}
+
+fn shown_checkpoint(found: &VerifiedCheckpoint) -> Value {
+    let cosigners = found.verified.iter().filter_map(|line| Some((line.vkey.name(), line.time_s?)));
+    let cosigners: Vec<Value> = cosigners.map(|(name, time)| json!({ "name": name, "time": time })).collect();
+    json!({
+        "verdict": "valid", "code": null, "origin_fingerprint": found.origin_fingerprint,
+        "tree_size": found.checkpoint.tree_size, "root_hash": found.checkpoint.root_hash,
+        "superseded_trust_root": found.superseded_trust_root,
+        "origin_lost": found.origin_status == OriginStatus::Lost, "cosigners": cosigners,
+        "witnesses": found.witnesses.iter().map(shown_witness).collect::<Vec<_>>(),
+        "witnesses_needed": found.witnesses_needed, "witnessed": found.witnessed,
+    })
+}
+
+fn shown_witness(each: &WitnessSignature) -> Value {
+    json!({ "name": each.name, "witnessed_at": each.witnessed_at })
+}
+
 fn judge_receipt(question: &Value) -> Result<Value> {
     let receipt = Receipt::parse(&document(question, "receipt"))?;
-    let chain = verify_trust_root(&trust_roots(question), &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
+    let chain = chain_of(question)?;
     let payload = question.get("expect").and_then(|expect| given(expect, "payload"));
     let expect = ReceiptExpectation {
         event_hash: expected(question, "event_hash")?,
@@ -178,12 +217,11 @@ fn judge_receipt(question: &Value) -> Result<Value> {
         ..ReceiptExpectation::default()
     };
     let found = inspect_receipt(&receipt, &chain, &expect)?;
-    let shown = |each: &WitnessSignature| json!({ "name": each.name, "witnessed_at": each.witnessed_at });
     let (step, code) = found.failure.map(|failure| (failure.step, failure.code)).unzip();
     Ok(json!({
         "verdict": if found.failure.is_none() { "valid" } else { "invalid" }, "step": step, "code": code,
         "superseded_trust_root": found.superseded_trust_root, "origin_lost": found.is_origin_lost,
-        "witnesses": found.witnesses.iter().map(shown).collect::<Vec<_>>(), "witnessed": found.witnessed,
+        "witnesses": found.witnesses.iter().map(shown_witness).collect::<Vec<_>>(), "witnessed": found.witnessed,
     }))
 }
 

@@ -20,15 +20,19 @@ pub struct TrustRootChain {
 ///
 /// Expiry is not judged: it needs a clock, and never invalidates a version of a chain.
 ///
-/// - `documents`: whole signed notes in ascending order; the first is the pinned one.
+/// - `documents`: whole signed notes in ascending order; those before the pinned one are passed over.
 /// - `pinned_root_thk`: RootTHK learnt out of band, or that of a version verified earlier.
 ///
 /// # Errors
 /// The codes of docs/PROTOCOL.md, "Trust root": `pin_mismatch`, `version_gap`, `root_quorum_missing`, ….
 pub fn verify_trust_root<D: AsRef<str>>(documents: &[D], pinned_root_thk: &Hash) -> Result<TrustRootChain> {
     crate::ed25519::check_canaries()?;
+    let is_pinned =
+        |document: &D| SignedTrustRoot::parse(document.as_ref()).is_ok_and(|one| one.root_thk == *pinned_root_thk);
+    let pinned_at = documents.iter().position(is_pinned).unwrap_or(0);
+    let from_pinned = documents.get(pinned_at..).unwrap_or_default();
     let (first, rest) =
-        documents.split_first().ok_or_else(|| Error::verification("chain_empty", "there is no document"))?;
+        from_pinned.split_first().ok_or_else(|| Error::verification("chain_empty", "there is no document"))?;
     let pinned = SignedTrustRoot::parse(first.as_ref())?;
     refuse_unless(pinned.root_thk == *pinned_root_thk, "pin_mismatch", || {
         format!("the first document has RootTHK {}", pinned.root_thk)

@@ -3,8 +3,9 @@
  * the wire names of docs/API.md. It is no part of the published package.
  */
 import { bytesToHex } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
 import { verifySignature } from "./crypto.ts";
-import { AnchoringError, InvalidInput } from "./errors.ts";
+import { AnchoringError, InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32, bytes64 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import { LocalKey } from "./local-key.ts";
@@ -16,6 +17,7 @@ import type { Payload } from "./payload.ts";
 import type { PreparedRequest } from "./prepared-request.ts";
 import { Receipt } from "./receipt.ts";
 import { inspectBundle } from "./verify-bundle.ts";
+import { verifyCheckpoint } from "./verify-checkpoint.ts";
 import { inspectReceipt } from "./verify-receipt.ts";
 import { verifyTrustRoot } from "./verify-trust-root.ts";
 import { fromWireNames, wireName } from "./wire-names.ts";
@@ -79,10 +81,8 @@ interface Expected {
 function judgeReceipt(request: Fields): Fields {
   const receipt = Receipt.parse(request["receipt"]);
   const { eventHash, anchorId, payload } = (fromWireNames(request["expect"]) ?? {}) as Expected;
-  const documents = request["trust_roots"] as string[];
-  const trustRoot = verifyTrustRoot({ documents, pinnedRootThk: request["pinned_root_thk"] as string });
   const check = {
-    trustRoot,
+    trustRoot: chainOf(request),
     eventHash,
     anchorId,
     payload: payload === undefined ? undefined : hexField({ payload }, "payload"),
@@ -100,6 +100,39 @@ function judgeReceipt(request: Fields): Fields {
   };
 }
 
+function chainOf(request: Fields): TrustRootChain {
+  const documents = request["trust_roots"] as string[];
+  return verifyTrustRoot({ documents, pinnedRootThk: request["pinned_root_thk"] as string });
+}
+
+function judgeTrustRoot(request: Fields): Fields {
+  const { newest } = chainOf(request);
+  return { verdict: "valid", version: newest.trustRoot.version, root_thk: bytesToHex(newest.rootThk) };
+}
+
+function judgeCheckpoint(request: Fields): Fields {
+  const chain = chainOf(request);
+  try {
+    const found = verifyCheckpoint(request["checkpoint"] as string, chain);
+    return {
+      verdict: "valid",
+      code: null,
+      origin_fingerprint: found.originFingerprint,
+      tree_size: found.treeSize,
+      root_hash: found.rootHash,
+      superseded_trust_root: found.supersededTrustRoot,
+      origin_lost: found.originLost,
+      cosigners: found.cosigners,
+      witnesses: found.witnesses.map(({ name, witnessedAt }) => ({ name, witnessed_at: witnessedAt })),
+      witnesses_needed: found.witnessesNeeded,
+      witnessed: found.witnessed,
+    };
+  } catch (error) {
+    if (!(error instanceof VerificationError)) throw error;
+    return { verdict: "invalid", code: error.code };
+  }
+}
+
 interface Seen {
   readonly version: number;
   readonly rootThk: string;
@@ -109,9 +142,7 @@ function judgeBundle(request: Fields): Fields {
   const { bundle } = request;
   const { eventHash, anchorId } = (fromWireNames(request["expect"]) ?? {}) as Expected;
   const pinnedRootThk = request["pinned_root_thk"] as string;
-  const documents = request["trust_roots"] as string[] | undefined;
-  const trust =
-    documents === undefined ? { pinnedRootThk } : { trustRoot: verifyTrustRoot({ documents, pinnedRootThk }) };
+  const trust = request["trust_roots"] === undefined ? { pinnedRootThk } : { trustRoot: chainOf(request) };
   const check = {
     ...trust,
     highestSeen: fromWireNames(request["highest_seen"]) as Seen | undefined,
@@ -139,6 +170,8 @@ const OPERATIONS: ReadonlyMap<unknown, (request: Fields) => Fields> = new Map<un
   ["prepare_revocation", (request) => prepare(request, prepareRevocation(contentOf(request)))],
   ["sign", sign],
   ["verify_signature", judgeSignature],
+  ["verify_trust_root", judgeTrustRoot],
+  ["verify_checkpoint", judgeCheckpoint],
   ["verify_receipt", judgeReceipt],
   ["verify_bundle", judgeBundle],
 ]);

@@ -16,7 +16,7 @@ import {
   noteSignatureLine,
   proveConsistency,
 } from "@event-anchoring/protocol";
-import { threeNodeCeremony } from "@event-anchoring/testkit";
+import { threeNodeCeremony } from "@event-anchoring/testkit/receipts";
 
 const NAME = "log.test";
 const START_S = 1_790_000_000;

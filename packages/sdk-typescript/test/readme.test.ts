@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { EventService } from "@event-anchoring/testkit";
+import { EventService } from "@event-anchoring/testkit/receipts";
 import { sha256, verifyReceipt, verifyTrustRoot } from "../src/index.ts";
 import { vectors } from "./vectors.ts";
 

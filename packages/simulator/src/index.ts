@@ -10,6 +10,7 @@ export type { PlantedBug } from "./planted/planted-bugs.ts";
 export { brokenBy, findPlantedBug } from "./lives/find-planted-bug.ts";
 export { liveOneLife } from "./lives/life.ts";
 export { LIAR_SHAPES, liveDrawnLives } from "./lives/drawn-life.ts";
+export { LifeError } from "./lives/life-pool.ts";
 export { simCommand } from "./lives/sim-command.ts";
 export { NoLie } from "./lies/lie.ts";
 export { lyingNetwork } from "./lies/lying-network.ts";

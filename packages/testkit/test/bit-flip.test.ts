@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { flipBack, flipBit } from "@event-anchoring/testkit";
+import { flipBack, flipBit } from "@event-anchoring/testkit/faults";
 
 const BYTES = Buffer.alloc(20_000, 7);
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startTestPostgres } from "@event-anchoring/testkit";
-import type { TestPostgres } from "@event-anchoring/testkit";
+import { startTestPostgres } from "@event-anchoring/testkit/postgres";
+import type { TestPostgres } from "@event-anchoring/testkit/postgres";
 import pg from "pg";
 
 async function query(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {

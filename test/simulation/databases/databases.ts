@@ -21,7 +21,7 @@ import {
   installSnapshot,
   migrate,
 } from "@event-anchoring/store";
-import { startTestPostgres } from "@event-anchoring/testkit";
+import { startTestPostgres } from "@event-anchoring/testkit/postgres";
 
 export interface NodeDatabase {
   /** Nobody may have it open. */

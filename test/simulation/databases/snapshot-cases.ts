@@ -4,7 +4,7 @@ import { type EntryDecision, type LedgerState, advance, stateHeadOf } from "@eve
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type StateHead, bytesToHex, emptyFrontier, frontierRoot } from "@event-anchoring/protocol";
 import type { InstallSnapshotOptions, InstalledSnapshot, SnapshotChecks } from "@event-anchoring/store";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { ConfState } from "raft-ts";
 import { SECOND_DOCUMENT, signStateHead } from "../../../packages/store/test/support/cluster.ts";
 import { refusalOf } from "../../../packages/store/test/support/database.ts";

@@ -2,7 +2,7 @@
 import type { LedgerStorage, OpenStorage } from "@event-anchoring/control-plane";
 import { type EntryDecision, emptyLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { StoredLedgerHarness } from "../../../packages/store/test/support/stored-ledger.ts";
 import type { NodeDatabase } from "./databases.ts";
 

@@ -5,8 +5,9 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ownGroup, until } from "@event-anchoring/testkit";
-import type { ProcessGroup } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { ownGroup } from "@event-anchoring/testkit/overload";
+import type { ProcessGroup } from "@event-anchoring/testkit/overload";
 
 const MEMBERS = 3;
 const READY_TIMEOUT_MS = 30_000;

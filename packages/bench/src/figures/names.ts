@@ -9,3 +9,4 @@ export const GROWTH_COST_RATIO = "processor time of a single write, at the end Ã
 export const HOSTILE_BODIES_NAME = "hostile bodies of 2 MiB, parsed";
 export const IDLE_CPU = "processor time of all processes";
 export const LONGEST_GAP = "longest gap of any client";
+export const SIMULATED_SECONDS = "simulated seconds for a core-second";

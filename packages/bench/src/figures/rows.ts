@@ -1,5 +1,5 @@
 /** The results of a benchmark, as `--json` prints them. Times are in milliseconds unless a name says otherwise. */
-import { CLIENT } from "@event-anchoring/testkit";
+import { CLIENT } from "@event-anchoring/testkit/overload";
 
 export type Unit = "anchors" | "puts" | "requests" | "receipts";
 

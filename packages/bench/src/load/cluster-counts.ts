@@ -1,6 +1,7 @@
 import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
-import { SqlSession, readMainThreadMs, readWakeUps, wakeUpsBetween } from "@event-anchoring/testkit";
-import type { ProcessGroup, WakeUps } from "@event-anchoring/testkit";
+import { readMainThreadMs, readWakeUps, wakeUpsBetween } from "@event-anchoring/testkit/overload";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { ProcessGroup, WakeUps } from "@event-anchoring/testkit/overload";
 import type { Counts } from "../figures/rows.ts";
 
 /** What a cluster has counted up to a moment. */

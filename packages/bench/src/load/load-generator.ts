@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { HttpConnection } from "@event-anchoring/testkit";
-import type { HttpAnswer, HttpRequest } from "@event-anchoring/testkit";
+import { HttpConnection } from "@event-anchoring/testkit/clients";
+import type { HttpAnswer, HttpRequest } from "@event-anchoring/testkit/clients";
 
 /** What is asked for, again and again. */
 export interface Workload {

@@ -3,16 +3,10 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import {
-  AnchoringClient,
-  claimBody,
-  expectOk,
-  grantBody,
-  partyOf,
-  signClaim,
-  signGrant,
-} from "@event-anchoring/testkit";
-import type { Answer, HttpRequest, JsonBody, Party } from "@event-anchoring/testkit";
+import { AnchoringClient, expectOk } from "@event-anchoring/testkit/clients";
+import { claimBody, grantBody, partyOf, signClaim, signGrant } from "@event-anchoring/testkit/records";
+import type { Answer, HttpRequest } from "@event-anchoring/testkit/clients";
+import type { JsonBody, Party } from "@event-anchoring/testkit/records";
 import type { Stock, Workload } from "./load-generator.ts";
 import { anOriginAt } from "./measured-cluster.ts";
 import type { MeasuredCluster, Origins } from "./measured-cluster.ts";

@@ -1,6 +1,6 @@
 /** A report as tables: the one place that says which figures are shown. */
 import { median } from "../figures/percentile.ts";
-import { CLIENT } from "@event-anchoring/testkit";
+import { CLIENT } from "@event-anchoring/testkit/overload";
 import { otherShareOf, ratioOfBest, serviceCpu } from "../figures/rows.ts";
 import type { Counts, LoadRow, Report, Row, System, TimesRow } from "../figures/rows.ts";
 import type { Column, Table } from "../figures/table.ts";

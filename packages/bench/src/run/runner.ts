@@ -1,5 +1,5 @@
 import { EtcdCluster } from "../etcd/etcd-cluster.ts";
-import { trustRootsOf } from "@event-anchoring/testkit";
+import { trustRootsOf } from "@event-anchoring/testkit/cluster";
 import { measureLoad } from "../load/measure-load.ts";
 import type { LoadFigures, MeasuredLoad, Sight, Timing } from "../load/measure-load.ts";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";

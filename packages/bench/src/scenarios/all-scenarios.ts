@@ -14,6 +14,7 @@ import { READ_SCENARIOS } from "./reads.ts";
 import { RECEIPT_VERIFICATION } from "./receipt-verification.ts";
 import { RECORD_CALLS } from "./record-calls.ts";
 import { SHARED_RECEIPT_SCENARIOS } from "./shared-receipts.ts";
+import { SIMULATED_LIVES } from "./simulator.ts";
 import { USUAL_EVENT_SCENARIOS } from "./usual-events.ts";
 
 /** In the order they are run: what stops nodes comes after what does not, and etcd when the cluster is gone. */
@@ -32,6 +33,7 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   SNAPSHOT_CATCH_UP,
   ...ETCD_SCENARIOS,
   RECORD_CALLS,
+  SIMULATED_LIVES,
   DELAYED_LINKS,
   FOLLOWERS_OF_THE_FEED,
   GROWTH,

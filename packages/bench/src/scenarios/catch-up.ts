@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { AnchoringClient, SqlSession, TestOperator, expectOk, nodeFiles, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { AnchoringClient, expectOk } from "@event-anchoring/testkit/clients";
+import { TestOperator, nodeFiles } from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";
 import { comeBack, ownOf, restartAll, writeWithoutOne } from "./outages.ts";
 import type { Row, TimesRow } from "../figures/rows.ts";

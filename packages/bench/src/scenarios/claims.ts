@@ -1,4 +1,4 @@
-import { partyOf } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
 import { newClaimBody, newParty, signedInAdvance } from "../load/parties.ts";
 import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";

@@ -1,4 +1,4 @@
-import { FaultNetwork } from "@event-anchoring/testkit";
+import { FaultNetwork } from "@event-anchoring/testkit/faults";
 import { DELAYED_P50, DELAYED_RATE_RATIO, ROUND_TRIP_MS } from "../figures/names.ts";
 import type { FigureRow, LoadRow, Row } from "../figures/rows.ts";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";

@@ -2,7 +2,8 @@
 import { request } from "node:http";
 import type { ClientRequest } from "node:http";
 import { LIMITS } from "@event-anchoring/api-contract";
-import { TestOperator, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { TestOperator } from "@event-anchoring/testkit/cluster";
 import { median } from "../figures/percentile.ts";
 import { serviceCpu } from "../figures/rows.ts";
 import type { FigureRow, LoadRow, Row } from "../figures/rows.ts";

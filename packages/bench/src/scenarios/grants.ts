@@ -1,4 +1,4 @@
-import { partyOf } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
 import { NO_GRANT, newGrantBody, register, signedInAdvance } from "../load/parties.ts";
 import type { Registered } from "../load/parties.ts";
 import type { LoadScenario } from "./scenario.ts";

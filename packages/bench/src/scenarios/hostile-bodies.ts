@@ -1,5 +1,5 @@
 import { LIMITS } from "@event-anchoring/api-contract";
-import { hostileHolds } from "@event-anchoring/testkit";
+import { hostileHolds } from "@event-anchoring/testkit/overload";
 import { HOSTILE_BODIES_NAME } from "../figures/names.ts";
 import type { Row } from "../figures/rows.ts";
 import type { ClusterScenario } from "./scenario.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { CLIENT, readCpu } from "@event-anchoring/testkit";
-import type { ProcessGroup } from "@event-anchoring/testkit";
+import { CLIENT, readCpu } from "@event-anchoring/testkit/overload";
+import type { ProcessGroup } from "@event-anchoring/testkit/overload";
 import { IDLE_CPU } from "../figures/names.ts";
 import type { FigureRow, Row } from "../figures/rows.ts";
 import type { ClusterScenario } from "./scenario.ts";

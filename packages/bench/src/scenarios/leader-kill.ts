@@ -1,4 +1,5 @@
-import { RetryingWriter, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { RetryingWriter } from "@event-anchoring/testkit/clients";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";
 import { PauseWatch } from "../load/pause-watch.ts";
 import { LONGEST_GAP } from "../figures/names.ts";

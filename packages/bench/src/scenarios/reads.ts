@@ -1,8 +1,8 @@
 /** Linearizable reads, and what the service verifies and traces when it is asked. */
 import { randomBytes } from "node:crypto";
 import { bytesToHex, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
-import { partyOf } from "@event-anchoring/testkit";
-import type { HttpRequest } from "@event-anchoring/testkit";
+import { partyOf } from "@event-anchoring/testkit/records";
+import type { HttpRequest } from "@event-anchoring/testkit/clients";
 import type { Workload } from "../load/load-generator.ts";
 import type { MeasuredCluster, Place } from "../load/measured-cluster.ts";
 import { NO_GRANT, newGrantBody, preparing, register, withFirstNode, withNode } from "../load/parties.ts";

@@ -1,7 +1,9 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { HttpConnection, ownGroup, readCpu, readPeaksMb, trustRootsOf } from "@event-anchoring/testkit";
+import { HttpConnection } from "@event-anchoring/testkit/clients";
+import { trustRootsOf } from "@event-anchoring/testkit/cluster";
+import { ownGroup, readCpu, readPeaksMb } from "@event-anchoring/testkit/overload";
 import { latencyFigures, usageBetween } from "../load/measure-load.ts";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";
 import type { LoadRow, Row } from "../figures/rows.ts";

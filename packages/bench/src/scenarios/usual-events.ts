@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { SemanticAnchor } from "@event-anchoring/protocol";
-import { eventBody, signEvent } from "@event-anchoring/testkit";
-import type { JsonBody } from "@event-anchoring/testkit";
+import { eventBody, signEvent } from "@event-anchoring/testkit/records";
+import type { JsonBody } from "@event-anchoring/testkit/records";
 import { registerAgents, signedInAdvance } from "../load/parties.ts";
 import type { Agent } from "../load/parties.ts";
 import type { LoadScenario } from "./scenario.ts";

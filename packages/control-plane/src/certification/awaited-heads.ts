@@ -36,7 +36,7 @@ interface OpenRequest extends HeadRequest {
 /**
  * Who waits for the next head of an origin, to show it to followers.
  *
- * They are answered four times a second, with the newest certificate that this node holds by then and whose leaves are
+ * They are answered five times a second, with the newest certificate that this node holds by then and whose leaves are
  * in its tables: at the latest the one of the look before. Nothing is verified or written for them, so followers cost a
  * write nothing.
  */

@@ -71,7 +71,7 @@ export interface CertifierOptions {
  * node's own* root was verified here.
  *
  * A cosignature of a peer is verified when somebody on this node waits for a certificate, when the leader records it,
- * and otherwise four times a second for the newest head of each origin: verifications were two thirds of what an
+ * and otherwise five times a second for the newest head of each origin: verifications were two thirds of what an
  * entry's certification cost. Roots are always compared at once.
  */
 export class Certifier {

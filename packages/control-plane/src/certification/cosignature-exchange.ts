@@ -16,7 +16,7 @@ export interface CosignatureExchangeOptions {
  * To whom this node sends its cosignatures.
  *
  * With a quorum of two, the leader's cosignature and a node's own make a certificate: followers send theirs to the
- * leader at once, and the leader its own to all. What followers have not told each other goes to all every 250 ms, the
+ * leader at once, and the leader its own to all. What followers have not told each other goes to all every 200 ms, the
  * newest of each origin: a leader that gives them different trees is noticed by their comparison alone.
  */
 export class CosignatureExchange {

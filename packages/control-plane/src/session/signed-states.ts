@@ -4,6 +4,7 @@ import { type HeldState, type SignedStatePoint, type StateHold, StoreError } fro
 import type { RaftIndex } from "raft-ts";
 import type { Submission } from "../proposals/proposals.ts";
 import type { Timer } from "../ports/environment.ts";
+import { LinkedAbort } from "../ports/linked-abort.ts";
 import type { Life } from "./how-a-life-ends.ts";
 import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -166,9 +167,9 @@ export class SignedStates {
     const { environment, state } = this.#options;
     const { clock } = environment;
     if (state.trustRootChain === null) throw new StoreError("unavailable", "this node has no state yet");
-    const late = new AbortController();
-    const timer = clock.startTimer(withinMs, () => late.abort());
-    const signal = AbortSignal.any([late.signal, this.#ending.signal, ...(gone === undefined ? [] : [gone])]);
+    const over = new LinkedAbort(this.#ending.signal, ...(gone === undefined ? [] : [gone]));
+    const { signal } = over;
+    const timer = clock.startTimer(withinMs, () => over.abort());
     try {
       const { databaseSnapshot, raftIndex } = await this.#reached(hold, signal, withinMs);
       const hasAll = signers === "quorum" ? null : () => this.#hasAllSignatures(raftIndex, isTaking);
@@ -178,6 +179,7 @@ export class SignedStates {
       return { databaseSnapshot, raftIndex, stateHead, hasHonestSigner };
     } finally {
       timer.cancel();
+      over.letGo();
     }
   }
 

@@ -233,15 +233,14 @@ class MutualTlsNetwork implements PeerNetwork {
     const peer = this.#peers.get(to);
     if (this.#isClosed) throw new PeerCallError("closed", "the network is closed");
     if (peer === undefined) throw new PeerCallError("not_a_peer", `${to} is not a peer`);
-    const signals = options.signal === undefined ? [this.#calls.signal] : [this.#calls.signal, options.signal];
-    const bounded = { timeoutMs: options.timeoutMs, signal: AbortSignal.any(signals) };
     return {
       context: this.#context,
       peer: peer.address,
       agent: peer.agent,
       path,
       body: body ?? new Uint8Array(0),
-      options: bounded,
+      timeoutMs: options.timeoutMs,
+      signals: options.signal === undefined ? [this.#calls.signal] : [this.#calls.signal, options.signal],
     };
   }
 

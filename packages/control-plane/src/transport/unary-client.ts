@@ -14,7 +14,7 @@ import type { AuthContext, UnaryCall } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { concatBytes } from "@event-anchoring/protocol";
 import { PeerCallError } from "./network-types.ts";
-import type { CallAnswer, CallOptions, PeerAddress } from "./network-types.ts";
+import type { CallAnswer, PeerAddress } from "./network-types.ts";
 import { systemCodeOf } from "./system-code.ts";
 import { judgePeerCertificate } from "./tls-material.ts";
 import { claimsTo } from "./transport-context.ts";
@@ -29,7 +29,9 @@ export interface OutgoingCall {
   readonly agent: Agent;
   readonly path: string;
   readonly body: Uint8Array;
-  readonly options: CallOptions;
+  readonly timeoutMs: number;
+  /** The first that aborts ends the call. */
+  readonly signals: readonly AbortSignal[];
 }
 
 interface Signed {
@@ -93,22 +95,22 @@ async function* authenticStream(call: OutgoingCall, begun: Begun): AsyncGenerato
 }
 
 async function begin(call: OutgoingCall): Promise<Begun> {
-  const { context, peer, agent, path, body, options } = call;
+  const { context, peer, agent, path, body, timeoutMs, signals } = call;
   const known = unaryCallOf(path);
   if (known === null) throw new RangeError(`${path} is no call of the control plane`);
-  if (options.signal?.aborted === true) throw new PeerCallError("aborted", "the caller gave up");
+  if (signals.some(({ aborted }) => aborted)) throw new PeerCallError("aborted", "the caller gave up");
   return new Promise<Begun>((resolve, reject) => {
     let signed: Signed | null = null;
     const request = httpsRequest({ agent, host: peer.host, port: peer.port, method: known.method, path });
     const { clock } = context.options.environment;
-    const timeout = clock.startTimer(options.timeoutMs, () => {
-      request.destroy(new PeerCallError("timeout", `no answer in ${options.timeoutMs} ms`));
+    const timeout = clock.startTimer(timeoutMs, () => {
+      request.destroy(new PeerCallError("timeout", `no answer in ${timeoutMs} ms`));
     });
     const onAbort = (): void => void request.destroy(new PeerCallError("aborted", "the caller gave up"));
-    options.signal?.addEventListener("abort", onAbort, { once: true });
+    for (const signal of signals) signal.addEventListener("abort", onAbort, { once: true });
     const finish = (): void => {
       timeout.cancel();
-      options.signal?.removeEventListener("abort", onAbort);
+      for (const signal of signals) signal.removeEventListener("abort", onAbort);
     };
     request.on("error", (error) => {
       finish();

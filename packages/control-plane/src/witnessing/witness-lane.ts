@@ -11,6 +11,7 @@ import type { LedgerState } from "@event-anchoring/ledger";
 import type { Logger } from "@event-anchoring/telemetry";
 import type { HeldCertificate } from "../certification/certifier.ts";
 import type { Random, TimerClock } from "../ports/environment.ts";
+import { LinkedAbort } from "../ports/linked-abort.ts";
 import { checkpointText } from "../signatures/certificates.ts";
 import { GrowingPause } from "./growing-pause.ts";
 import { isGoodWitnessLine } from "./witness-lines.ts";
@@ -184,8 +185,8 @@ export class WitnessLane {
   async #submit({ witness, gone }: AskedWitness, at: OriginAtWitness, head: HeldCertificate): Promise<SubmitOutcome> {
     const { clock, transport, proveGrowth } = this.#options;
     const { originFingerprint: origin, treeSize } = head;
-    const late = new AbortController();
-    const timer = clock.startTimer(ANSWER_WITHIN_MS, () => late.abort(new Error("it did not answer in time")));
+    const over = new LinkedAbort(gone.signal);
+    const timer = clock.startTimer(ANSWER_WITHIN_MS, () => over.abort(new Error("it did not answer in time")));
     try {
       return await submitHead(
         {
@@ -198,7 +199,7 @@ export class WitnessLane {
         {
           transport,
           isGood: (line) => this.isGood(witness, head, line),
-          signal: AbortSignal.any([late.signal, gone.signal]),
+          signal: over.signal,
         },
       );
     } catch (error) {
@@ -206,6 +207,7 @@ export class WitnessLane {
       return { kind: "failed", failure: "unavailable", detail: `no request can be made: ${String(error)}` };
     } finally {
       timer.cancel();
+      over.letGo();
     }
   }
 

@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { formatEnvelope } from "@event-anchoring/bundle";
 import type { Envelope } from "@event-anchoring/bundle";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { MARK_OF_EXIT, commandVerdict } from "./command-verdict.ts";
 import { PageUnderTest, ProofPage, describeInBrowser } from "./proof-page.ts";
 import type { GivenFile, ShownCard } from "./proof-page.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
-import { findChromium } from "@event-anchoring/testkit";
+import { findChromium } from "@event-anchoring/testkit/sdks";
 import type { Browser, Locator, Page } from "playwright-core";
 
 export const CHECKOUT = fileURLToPath(new URL("../../../../", import.meta.url));

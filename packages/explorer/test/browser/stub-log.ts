@@ -26,7 +26,7 @@ import {
   receiptToJson,
   toAnchorId,
 } from "@event-anchoring/protocol";
-import { threeNodeCeremony } from "@event-anchoring/testkit";
+import { threeNodeCeremony } from "@event-anchoring/testkit/receipts";
 
 const NAME = "log.test";
 const START_S = 1_790_000_000;

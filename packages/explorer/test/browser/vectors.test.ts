@@ -11,7 +11,7 @@ import {
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { createReceiptMaker } from "@event-anchoring/testkit";
+import { createReceiptMaker } from "@event-anchoring/testkit/receipts";
 import { receiptSteps } from "@event-anchoring/verdicts";
 import { bundleText, bundles, receipts, together } from "../vector-bundles.ts";
 import type { BundleCase, ReceiptCase } from "../vector-bundles.ts";

@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { SqlSession, nodeFiles } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { mustAnchorctl } from "./run-anchorctl.ts";
 
 /** The settings file of a node's control plane. */

@@ -1,7 +1,7 @@
 /** Trust-root versions of a test cluster, made as operators make them. */
 import { join } from "node:path";
-import { nodeFiles } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { mustAnchorctl, runAnchorctl } from "./run-anchorctl.ts";
 import type { Ended } from "./run-anchorctl.ts";
 

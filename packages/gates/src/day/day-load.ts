@@ -1,6 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { HeadReader, LoadClient, RecordWriter } from "@event-anchoring/testkit";
-import type { LoadAnswer, Recorder, TestCluster } from "@event-anchoring/testkit";
+import { LoadClient } from "@event-anchoring/testkit/clients";
+import { HeadReader, RecordWriter } from "@event-anchoring/testkit/faults";
+import type { LoadAnswer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { Recorder } from "@event-anchoring/testkit/faults";
 
 /** How fast one client of each kind works. The rate is part of what a day's figures are of. */
 const WRITE_EVERY_MS = 250;

@@ -1,7 +1,10 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { SqlSession, clusterGroups, nodeFiles, processesOf, readCpu } from "@event-anchoring/testkit";
-import type { ProcessGroup, TestCluster } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
+import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/overload";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { ProcessGroup } from "@event-anchoring/testkit/overload";
 
 const KB = 1024;
 /** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */

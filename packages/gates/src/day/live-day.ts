@@ -1,16 +1,12 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { Seeded } from "@event-anchoring/simulator";
-import {
-  LastingFollower,
-  Recorder,
-  assertHeadsChained,
-  audit,
-  servedChain,
-  startTestCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { LoadAnswer, TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { assertHeadsChained } from "@event-anchoring/testkit/clients";
+import { LastingFollower, servedChain, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { Recorder, audit } from "@event-anchoring/testkit/faults";
+import type { LoadAnswer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { DayLoad, complaintAbout } from "./day-load.ts";
 import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices, SLICE_MS } from "./day-slices.ts";

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { LoadClient } from "@event-anchoring/testkit";
+import { LoadClient } from "@event-anchoring/testkit/clients";
 
 const EVERY_MS = 100;
 const TIMEOUT_MS = 600_000;

@@ -1,7 +1,7 @@
 import { rmSync, statSync } from "node:fs";
 import type { Seeded } from "@event-anchoring/simulator";
-import { flipBack, flipBit } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { flipBack, flipBit } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { takeBackup } from "../anchorctl/backups.ts";
 import { runAnchorctl } from "../anchorctl/run-anchorctl.ts";
 

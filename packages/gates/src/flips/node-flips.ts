@@ -1,19 +1,22 @@
 import { readFileSync } from "node:fs";
 import type { Seeded } from "@event-anchoring/simulator";
+import { until } from "@event-anchoring/testkit";
+import { nodeFiles } from "@event-anchoring/testkit/cluster";
 import {
   MixedLoad,
   answersAt,
   flipBack,
   flipBit,
-  isReady,
   isRefusal,
-  nodeFiles,
   questionsAbout,
-  until,
   wrongAnswers,
-} from "@event-anchoring/testkit";
-import type { FlippedBit, LoadAnswer, Question, Recorder, TestCluster } from "@event-anchoring/testkit";
+} from "@event-anchoring/testkit/faults";
+import type { LoadAnswer } from "@event-anchoring/testkit/clients";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import type { FlippedBit, Question, Recorder } from "@event-anchoring/testkit/faults";
+import { startDamaged, startSound, stopNode } from "./node-starts.ts";
 import { placesOf } from "./places.ts";
+import type { Started } from "./node-starts.ts";
 import type { Flipped, Place } from "./places.ts";
 
 const LOAD = { writers: 3, batchEvents: 4 };
@@ -25,8 +28,6 @@ const RECORDS_TIMEOUT_MS = 120_000;
 const ASKED_MAX = 60;
 /** Records of all kinds are among the first. */
 const ASKED_FIRST = 30;
-/** What a damaged node gets to come up, or to say that it does not. */
-const DAMAGED_TIMEOUT_MS = 15_000;
 const SOUND_TIMEOUT_MS = 120_000;
 /** Once its server has named some, a node is started with the other bits. */
 const STARTS_MAX = 3;
@@ -36,6 +37,8 @@ export interface FlipRound {
   readonly what: Flipped;
   /** How many of the altered bits were met: those in files that its server has named, or all if the node serves. */
   readonly flips: number;
+  /** Whether the damaged node neither served nor said why: the round's other bits are not counted. */
+  readonly isSlow: boolean;
   /** What became of the damaged node. */
   readonly outcome: string;
   readonly answered: number;
@@ -77,17 +80,17 @@ export async function damageNode(setup: TestCluster, recorder: Recorder, damage:
   const { nodeId, what, places, dice, seed } = damage;
   const refusalsBefore = recorder.refusals.length;
   const before = await askSound(setup, recorder, nodeId, dice);
-  await stop(setup, nodeId, what === "log ahead" || (what !== "tables" && dice.chance(0.5)));
+  await stopNode(setup, nodeId, what === "log ahead" || (what !== "tables" && dice.chance(0.5)));
   const flipped = places.map(({ path, offset }) => flipBit(path, offset, dice.below(8)));
   const { left, given, outcome, isAsBefore, ...met } = await meetBits(setup, nodeId, flipped, before);
   await write(setup, recorder, `beside ${seed}`, RECORDS_BESIDE);
   const refusals = recorder.refusals.slice(refusalsBefore).map(({ status, text }) => `answered ${status}: ${text}`);
   const refused = given.filter(isRefusal).length;
-  const round = { what, flips: met.flips, outcome, answered: given.length - refused, refused };
+  const round = { what, flips: met.flips, isSlow: met.isSlow, outcome, answered: given.length - refused, refused };
   const found = [...met.wrong.slice(0, SHOWN), ...refusals.slice(0, SHOWN)];
   // What the log has lost is gone: a bit that is given back gives nothing back.
   if (what === "log ahead") return { ...round, broken: found, isWhole: false };
-  await stop(setup, nodeId, false);
+  await stopNode(setup, nodeId, false);
   const areAllBack = left.map(flipBack).every(Boolean) && isAsBefore;
   const again = await servesAgain(setup, recorder, nodeId, dice, areAllBack);
   return {
@@ -101,6 +104,8 @@ export async function damageNode(setup: TestCluster, recorder: Recorder, damage:
 interface Met {
   /** How many bits were put to the test. */
   readonly flips: number;
+  /** Whether the last start has proved nothing: the node did not serve, and did not say why. */
+  readonly isSlow: boolean;
   /** What became of the last start. */
   readonly outcome: string;
   readonly given: readonly LoadAnswer[];
@@ -128,20 +133,30 @@ async function meetBits(
   let isAsBefore = true;
   for (let starts = 1; ; starts++) {
     const { length: before } = readFileSync(postgresLog);
-    const outcome = await start(setup, nodeId, DAMAGED_TIMEOUT_MS);
+    const { kind, outcome } = await startDamaged(setup, nodeId);
     const answers = await askDamaged(setup, nodeId, questions);
     given.push(...answers);
     wrong.push(...wrongAnswers(setup, questions.slice(0, answers.length), sound, answers));
     const named = metBits(readFileSync(postgresLog).subarray(before).toString(), left);
-    const isLast = outcome === "serves" || named.length === 0 || named.length === left.length;
+    const isLast = kind === "serves" || named.length === 0 || named.length === left.length;
     if (isLast || starts === STARTS_MAX || wrong.length > 0) {
-      const flips = flipped.length - left.length + (outcome === "serves" ? left.length : Math.max(1, named.length));
-      return { flips, outcome, given, wrong, left, isAsBefore };
+      const isSlow = kind === "slow" && named.length === 0;
+      const flips = flipped.length - left.length + metNow(kind, named.length, left.length);
+      return { flips, isSlow, outcome, given, wrong, left, isAsBefore };
     }
-    await stop(setup, nodeId, false);
+    await stopNode(setup, nodeId, false);
     isAsBefore = named.map(flipBack).every(Boolean) && isAsBefore;
     left = left.filter((one) => !named.includes(one));
   }
+}
+
+/**
+ * How many of the altered bits the last start has met: all, if the node serves. Of a node that stops or says why, and
+ * whose server names none, one: nobody knows what the others would have done. A slow node has met none.
+ */
+export function metNow(kind: Started["kind"], named: number, left: number): number {
+  if (kind === "serves") return left;
+  return kind === "slow" ? named : Math.max(1, named);
 }
 
 /** The bits in files that a Postgres server says it cannot read. @param said its log */
@@ -179,9 +194,9 @@ async function servesAgain(
   dice: Seeded,
   isAsBefore: boolean,
 ): Promise<Again> {
-  const outcome = await start(setup, nodeId, SOUND_TIMEOUT_MS);
-  if (!isAsBefore && outcome.startsWith("stops: ")) return { outcome, broken: [], isWhole: false };
-  if (outcome !== "serves") return { outcome, broken: [`with its bits given back it ${outcome}`], isWhole: false };
+  const { kind, outcome } = await startSound(setup, nodeId, SOUND_TIMEOUT_MS);
+  if (!isAsBefore && kind === "stops") return { outcome, broken: [], isWhole: false };
+  if (kind !== "serves") return { outcome, broken: [`with its bits given back it ${outcome}`], isWhole: false };
   const { questions, sound } = await askSound(setup, recorder, nodeId, dice);
   const given = await allAnswered(setup, nodeId, questions);
   const broken = wrongAnswers(setup, questions, sound, given).map((line) => `with its bits given back: ${line}`);
@@ -232,34 +247,4 @@ async function write(setup: TestCluster, recorder: Recorder, name: string, count
     await load.abandon();
     throw error;
   }
-}
-
-async function stop({ cluster }: TestCluster, nodeId: string, isKilled: boolean): Promise<void> {
-  const node = cluster.node(nodeId);
-  if (isKilled) {
-    await node.killProcesses();
-    await node.killPostgres();
-    return;
-  }
-  await node.stopProcesses();
-  await node.stopPostgres();
-}
-
-/** @returns `serves`, `stops: ` and the check, or what it does instead of either */
-async function start(setup: TestCluster, nodeId: string, timeoutMs: number): Promise<string> {
-  const node = setup.cluster.node(nodeId);
-  const files = nodeFiles(setup.cluster, nodeId);
-  try {
-    await node.startPostgres();
-  } catch {
-    // Its log says why; it is no answer to a client.
-    return "has a database that does not start";
-  }
-  node.startProcesses();
-  const comesUp = async (): Promise<string | null> => {
-    const stopped = files.stopped();
-    if (stopped !== null) return `stops: ${stopped.check}`;
-    return (await isReady(setup, nodeId)) ? "serves" : null;
-  };
-  return until(`${nodeId} comes up`, comesUp, timeoutMs).catch(() => "is not ready");
 }

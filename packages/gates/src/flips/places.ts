@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Seeded } from "@event-anchoring/simulator";
-import { SqlSession } from "@event-anchoring/testkit";
-import type { NodeFiles } from "@event-anchoring/testkit";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { NodeFiles } from "@event-anchoring/testkit/cluster";
 
 /** Which bits of a node are altered in one round. */
 export type Flipped = "tables" | "catalogue" | "small files" | "log ahead" | "promise file" | "identity";

@@ -1,9 +1,12 @@
 import { Seeded } from "@event-anchoring/simulator";
-import { Recorder, audit, startTestCluster } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { startTestCluster } from "@event-anchoring/testkit/cluster";
+import { Recorder, audit } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { backupRound } from "../flips/backup-flips.ts";
 import { nodeRound } from "../flips/node-flips.ts";
 import type { Flipped } from "../flips/places.ts";
+import { backupFlipsAllowed } from "../flips/share-of-backups.ts";
+import type { CountedFlips } from "../flips/share-of-backups.ts";
 import type { Batch, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 
@@ -22,8 +25,10 @@ const ROUNDS: readonly (Flipped | "backup")[] = [
   "tables",
   "log ahead",
 ];
-const BACKUP_FLIPS = 24;
 const AUDIT_EVERY = 5;
+
+/** Flips of a batch so far. */
+type Counted = { -readonly [Name in keyof CountedFlips]: CountedFlips[Name] };
 
 /** Disks that alter what they hold. */
 export const BIT_FLIPS: Gate = {
@@ -32,21 +37,31 @@ export const BIT_FLIPS: Gate = {
   fails: "a wrong answer, a damaged backup that is taken, a node that has all its bits again and does not serve",
   toReach: 2000,
   firstStop: 200,
-  sources: [...SERVICE_SOURCES, "packages/cli/src/commands/backup.ts"],
+  sources: [
+    ...SERVICE_SOURCES,
+    "packages/cli/src/commands/backup.ts",
+    "packages/cli/src/commands/store-faults.ts",
+    "packages/cli/src/files",
+    "packages/cli/src/service",
+  ],
   missing: () => null,
   run: async (batch) => {
-    for (let seed = batch.from; !batch.isOver();) seed = await lifeOf(seed, batch);
+    const counted = { nodes: 0, backups: 0 };
+    for (let seed = batch.from; !batch.isOver();) seed = await lifeOf(seed, batch, counted);
   },
 };
 
-/** @returns the first seed that the next cluster takes */
-async function lifeOf(from: number, batch: Batch): Promise<number> {
+/**
+ * @param counted grows with each round
+ * @returns the first seed that the next cluster takes
+ */
+async function lifeOf(from: number, batch: Batch, counted: Counted): Promise<number> {
   const setup = await startTestCluster();
   try {
     const recorder = new Recorder();
     let seed = from;
     for (let isWhole = true; isWhole && !batch.isOver(); seed++) {
-      isWhole = await roundOf(setup, recorder, seed, batch);
+      isWhole = await roundOf(setup, recorder, seed, batch, counted);
     }
     return seed;
   } finally {
@@ -55,16 +70,26 @@ async function lifeOf(from: number, batch: Batch): Promise<number> {
 }
 
 /** @returns whether the cluster is as good as before */
-async function roundOf(setup: TestCluster, recorder: Recorder, seed: number, batch: Batch): Promise<boolean> {
+async function roundOf(
+  setup: TestCluster,
+  recorder: Recorder,
+  seed: number,
+  batch: Batch,
+  counted: Counted,
+): Promise<boolean> {
   const dice = new Seeded(seed, 41);
   const what = ROUNDS[(seed - 1) % ROUNDS.length] ?? "tables";
   if (what === "backup") {
-    const broken = await backupRound(setup, seed, BACKUP_FLIPS, dice);
+    const flips = backupFlipsAllowed(counted);
+    const broken = flips === 0 ? [] : await backupRound(setup, seed, flips, dice);
     for (const line of broken) batch.fail({ seed: `${seed}`, what: `backup: ${line}` });
-    batch.note(BACKUP_FLIPS, seed, { "in backups": BACKUP_FLIPS });
+    counted.backups += flips;
+    batch.note(flips, seed, { "in backups": flips });
     return true;
   }
-  const { flips, outcome, answered, refused, broken, isWhole } = await nodeRound(setup, recorder, seed, what, dice);
+  const round = await nodeRound(setup, recorder, seed, what, dice);
+  const { flips, isSlow, outcome, answered, refused, broken, isWhole } = round;
+  counted.nodes += flips;
   // It reads all that the cluster holds: once in a while is enough.
   const isAudited = isWhole && seed % AUDIT_EVERY === 0;
   const audited = isAudited ? (await audit(setup, recorder)).broken : [];
@@ -73,6 +98,7 @@ async function roundOf(setup: TestCluster, recorder: Recorder, seed: number, bat
   batch.note(flips, seed, {
     [`in ${what}`]: flips,
     [`node ${outcome}`]: 1,
+    ...(isSlow ? { "rounds not counted, for the node was slow": 1 } : {}),
     "answers compared": answered,
     "answers refused": refused,
   });

@@ -22,7 +22,7 @@ export const DAYS: Gate = {
   fails: `memory, disk or latency that grows to above ${RATIO_MAX}, a lost record, an unplanned 5xx or end`,
   toReach: 1440,
   firstStop: 120,
-  sources: [...SERVICE_SOURCES, "packages/cli/src"],
+  sources: [...SERVICE_SOURCES, "packages/cli/src", "packages/provision/src", "packages/sdk-typescript/src"],
   means: Object.fromEntries([
     [SHARE, JUDGED],
     ...GROUPS.map(namesOf).map(({ worst, minutes }) => [worst, minutes] as const),

@@ -1,5 +1,5 @@
-import { MixedLoad, PROCESS_NEMESES, audit, injectFaults, startFaultyCluster } from "@event-anchoring/testkit";
-import type { FaultyCluster } from "@event-anchoring/testkit";
+import { MixedLoad, PROCESS_NEMESES, audit, injectFaults, startFaultyCluster } from "@event-anchoring/testkit/faults";
+import type { FaultyCluster } from "@event-anchoring/testkit/faults";
 import type { Batch, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 

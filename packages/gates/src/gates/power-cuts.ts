@@ -1,15 +1,9 @@
 import { Seeded } from "@event-anchoring/simulator";
-import {
-  ForgetfulDisks,
-  MixedLoad,
-  audit,
-  cutPower,
-  isReady,
-  nodeFiles,
-  startFaultyCluster,
-  until,
-} from "@event-anchoring/testkit";
-import type { FaultyCluster, Stopped } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { isReady, nodeFiles } from "@event-anchoring/testkit/cluster";
+import { ForgetfulDisks, MixedLoad, audit, cutPower, startFaultyCluster } from "@event-anchoring/testkit/faults";
+import type { Stopped } from "@event-anchoring/testkit/cluster";
+import type { FaultyCluster } from "@event-anchoring/testkit/faults";
 import type { Batch, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 

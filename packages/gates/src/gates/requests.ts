@@ -1,12 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MixedLoad, Recorder, TestOperator, startTestCluster, until } from "@event-anchoring/testkit";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
+import { TestOperator, startTestCluster } from "@event-anchoring/testkit/cluster";
+import { MixedLoad, Recorder } from "@event-anchoring/testkit/faults";
+import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { GatewayProcess, isGatewayThere } from "@event-anchoring/testkit/gateway";
 import { OpenApiReader, knownValues } from "@event-anchoring/testkit/openapi";
 import type { KnownValues } from "@event-anchoring/testkit/openapi";
 import { drive } from "../requests/drive.ts";
+import type { Drive, PlannedAnswers } from "../requests/drive.ts";
 import { heldSockets } from "../requests/held-sockets.ts";
+import { notClosed, openFiles } from "../requests/open-files.ts";
+import type { WatchedProcess } from "../requests/open-files.ts";
 import type { Door } from "../requests/raw-connection.ts";
 import { RequestSource } from "../requests/request-source.ts";
 import { CHECKOUT } from "./checkout.ts";
@@ -22,12 +27,18 @@ const RATE = 1_000_000;
 /** Each of a writer's rounds writes every kind of record. */
 const RECORDS = 30;
 const CLOSED_TIMEOUT_MS = 30_000;
+/**
+ * What a process opens when it first needs it, and then keeps. An api process: 9 connections to Postgres, as its pools
+ * allow (4 for reads, 1 for vital ones, 4 of the thread of costly reads), and 3 more. A control plane: its links to
+ * both peers once more (2 lanes, 2 directions), while the old ones last.
+ */
+const KEPT = { api: 12, control_plane: 8 } as const;
 
 /** What strangers send. */
 export const REQUESTS: Gate = {
   name: "requests",
   counts: "requests made from the OpenAPI document, and their mutated bytes, to nodes by both ways, and to the gateway",
-  fails: "an unplanned 5xx, a request without an answer, a process that ended, a socket that is not let go",
+  fails: "an unplanned 5xx, no answer, a process that ended, a socket or file that is not let go",
   toReach: 1_500_000,
   firstStop: 300_000,
   sources: [...SERVICE_SOURCES, "deploy/gateway/haproxy.cfg"],
@@ -52,26 +63,61 @@ async function requestsOfACluster(setup: TestCluster, batch: Batch): Promise<voi
   });
   const known = await recordSome(setup);
   const source = new RequestSource({ reader, known, apiKey, host: "localhost" });
-  const statusOf = statusesOf(reader);
+  const planned = plannedAnswers(reader);
+  let watched = watchedProcesses(setup);
   for (let from = batch.from; !batch.isOver();) {
     const before = processesOf(setup);
-    const gateway = isGatewayThere ? await startGateway(setup) : null;
-    const doors = [...nodeDoors(setup), ...(gateway === null ? [] : [gatewayDoor(gateway)])];
-    const plan = { ...batch, doors, connectionsPerDoor: CONNECTIONS_PER_DOOR, statusOf };
-    const seeds = `${from} to ${from + ROUND - 1}`;
     const first = from;
-    try {
-      from = await drive({ ...plan, request: (seed) => source.request(seed), from, until: from + ROUND });
-    } finally {
-      await gateway?.stop();
-    }
+    const seeds = `${first} to ${first + ROUND - 1}`;
+    const request = source.request.bind(source);
+    const round = {
+      ...batch,
+      ...planned,
+      connectionsPerDoor: CONNECTIONS_PER_DOOR,
+      apiKey,
+      request,
+      from,
+      until: from + ROUND,
+    };
+    const { next, held } = await roundOf(setup, round);
+    from = next;
     // What a gateway would have been sent goes to the nodes: the counts say so.
-    if (gateway === null) batch.note(0, from - 1, { "without a gateway, for want of haproxy": from - first });
+    if (!isGatewayThere) batch.note(0, from - 1, { "without a gateway, for want of haproxy": from - first });
+    const leaks = [...held, ...(await notClosed(watched, CLOSED_TIMEOUT_MS))];
+    for (const what of leaks) batch.fail({ seed: seeds, what });
     if (processesOf(setup) !== before) {
       batch.fail({ seed: seeds, what: `a process ended: ${setup.notices.slice(-3).join("; ")}` });
+      watched = watchedProcesses(setup);
     }
-    for (const what of await notLetGo(nodeDoors(setup))) batch.fail({ seed: seeds, what });
   }
+}
+
+interface RoundEnd {
+  /** The first seed that was not sent. */
+  readonly next: number;
+  /** A line for each server that has not let go of its clients' connections. */
+  readonly held: readonly string[];
+}
+
+/** Sends the requests of a round to the nodes, and to a gateway before them that lasts as long as the round. */
+async function roundOf(setup: TestCluster, round: Omit<Drive, "doors">): Promise<RoundEnd> {
+  const nodes = nodeDoors(setup);
+  if (!isGatewayThere) {
+    const next = await drive({ ...round, doors: nodes });
+    return { next, held: await notLetGo(nodes) };
+  }
+  const gateway = await startGateway(setup);
+  const before = gatewayDoor(gateway);
+  let next: number;
+  let held: readonly string[];
+  try {
+    next = await drive({ ...round, doors: [...nodes, before] });
+    held = await notLetGo([before]);
+  } finally {
+    await gateway.stop();
+  }
+  // The gateway keeps connections to nodes for its next clients: they are counted when it is gone.
+  return { next, held: [...held, ...(await notLetGo(nodes))] };
 }
 
 function startGateway({ cluster }: TestCluster): Promise<GatewayProcess> {
@@ -82,11 +128,25 @@ function startGateway({ cluster }: TestCluster): Promise<GatewayProcess> {
 }
 
 function gatewayDoor({ port, ca }: GatewayProcess): Door {
-  return { name: "gateway", port, ca };
+  return { name: "gateway", port, ca, isNode: false };
 }
 
 function nodeDoors({ cluster }: TestCluster): readonly Door[] {
-  return cluster.file.nodes.map(({ id, api_url: url }) => ({ name: id, port: Number(new URL(url).port), ca: null }));
+  return cluster.file.nodes.map(({ id, api_url: url }) => {
+    return { name: id, port: Number(new URL(url).port), ca: null, isNode: true };
+  });
+}
+
+/** With what each process holds now. */
+function watchedProcesses({ cluster }: TestCluster): readonly WatchedProcess[] {
+  return cluster.file.nodes.flatMap(({ id, pids }) =>
+    (["api", "control_plane"] as const).flatMap((process) => {
+      const pid = pids[process];
+      const before = pid === null ? null : openFiles(pid);
+      if (pid === null || before === null) return [];
+      return [{ name: `${process} of ${id}`, pid, before, kept: KEPT[process] }];
+    }),
+  );
 }
 
 function processesOf({ cluster, notices }: TestCluster): string {
@@ -134,11 +194,12 @@ async function recordSome(setup: TestCluster): Promise<KnownValues> {
   return knownValues(made, node?.origin_fingerprint ?? "");
 }
 
-/** The status of each problem code, by the document. */
-function statusesOf({ operations }: OpenApiReader): (code: string) => number | undefined {
+/** What the document says of answers of 500 and more. */
+export function plannedAnswers({ operations }: OpenApiReader): PlannedAnswers {
   const codes = operations.flatMap(({ answers }) =>
     [...answers].flatMap(([status, answer]) => answer.codes.map((code) => [code, status] as const)),
   );
   const statuses = new Map(codes);
-  return (code) => statuses.get(code);
+  const unready = operations.filter(({ answers }) => answers.get(503)?.codes.length === 0);
+  return { statusOf: (code) => statuses.get(code), unreadyPaths: new Set(unready.map(({ path }) => path)) };
 }

@@ -16,4 +16,19 @@ export const SERVICE_SOURCES: readonly string[] = [
   ...CONSENSUS_SOURCES,
   "packages/api-contract/src",
   "packages/api/src",
+  "packages/bundle/src",
+  "packages/telemetry/src",
+];
+
+/** What runs the gates and judges. A change there begins no count anew, but each batch says which judge it had. */
+export const JUDGE_SOURCES: readonly string[] = [
+  "packages/gates/src",
+  "packages/testkit/src",
+  "packages/simulator/src",
+  "packages/dev-cluster/src",
+  "packages/provision/src",
+  "packages/cli/bin",
+  "packages/explorer/scripts",
+  "packages/sdk-rust/examples/crosscheck.rs",
+  "package-lock.json",
 ];

@@ -12,6 +12,8 @@ export interface MadeRequest {
   /** Whether it is whole HTTP, so that it has to be answered. Other bytes may be left unanswered. */
   readonly isFramed: boolean;
   readonly bytes: Buffer;
+  /** How a node finds its route: by a look-up of method and target, or by Express. */
+  readonly way: "by the look-up" | "by the router";
 }
 
 export interface RequestSourceOptions {
@@ -22,10 +24,10 @@ export interface RequestSourceOptions {
   readonly host: string;
 }
 
-/** Seeds that choose from the same generated requests. */
-const BLOCK = 10_000;
-/** Generated requests to each operation, for one block. */
-const GENERATED = 24;
+/** Requests that are generated together: to an operation, and to one that takes neither parameters nor a body. */
+const GENERATED = 40;
+/** There are only some hundred different ones of these. */
+const GENERATED_BARE = 5;
 const OTHER_KEYS = ["", "Bearer", "Bearer x", "Basic YTpi", `Bearer ${"0".repeat(64)}`];
 const OTHER_TYPES = ["text/plain", "application/jsonx", "application/json; charset=latin1", "multipart/form-data", ""];
 const OTHER_METHODS = ["POST", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"];
@@ -43,43 +45,70 @@ const CHANGES = [
 ] as const;
 type Change = (typeof CHANGES)[number];
 
+interface Maker {
+  readonly operation: Operation;
+  readonly requests: fc.Arbitrary<GeneratedRequest>;
+  /** How many are generated together. */
+  readonly count: number;
+}
+
 interface Drawn {
   readonly operation: Operation;
   readonly generated: GeneratedRequest;
 }
 
-/** Requests by seed. The same seed, known values and key are the same bytes. */
+/** Requests by seed, each generated for its seed alone. The same seed, known values and key are the same bytes. */
 export class RequestSource {
   readonly #options: RequestSourceOptions;
-  readonly #makers: readonly { readonly operation: Operation; readonly requests: fc.Arbitrary<GeneratedRequest> }[];
+  readonly #makers: readonly Maker[];
+  /** Seeds of a block: each has one of the requests that are generated together. */
+  readonly #blockSeeds: number;
+  /** Methods and targets that a node finds by a look-up. */
+  readonly #lookedUp: ReadonlySet<string>;
   #block: { readonly number: number; readonly drawn: readonly Drawn[] } = { number: -1, drawn: [] };
 
   constructor(options: RequestSourceOptions) {
     const values = new ValueMaker(options.reader, options.known);
     this.#options = options;
     this.#makers = options.reader.operations.map((operation) => {
-      return { operation, requests: requestsTo(operation, values) };
+      const isBare = operation.parameters.every(({ in: place }) => place === "header") && operation.body === null;
+      return { operation, requests: requestsTo(operation, values), count: isBare ? GENERATED_BARE : GENERATED };
     });
+    this.#blockSeeds = this.#makers.reduce((sum, { count }) => sum + count, 0);
+    const fixed = options.reader.operations.filter(({ path }) => !path.includes("{"));
+    this.#lookedUp = new Set(fixed.map(({ method, path }) => `${method} ${path}`));
   }
 
   request(seed: number): MadeRequest {
     const dice = new Seeded(seed, 17);
-    const { operation, generated } = dice.pick(this.#drawn(Math.floor(seed / BLOCK)));
+    const { operation, generated } = this.#drawn(seed);
     const change = dice.pick(CHANGES);
     const parts = this.#parts(operation, generated, change, dice);
     const bytes = Buffer.concat([Buffer.from(headOf(parts), "latin1"), parts.body]);
     const kind = `${operation.id}, ${change}`;
-    if (change === "raw") return { seed, kind, isFramed: false, bytes: spoiledBytes(bytes, dice) };
-    return { seed, kind, isFramed: true, bytes };
+    const way = this.#lookedUp.has(`${parts.method} ${parts.target}`) ? "by the look-up" : "by the router";
+    if (change === "raw") return { seed, kind, isFramed: false, bytes: spoiledBytes(bytes, dice), way };
+    return { seed, kind, isFramed: true, bytes, way };
   }
 
-  #drawn(number: number): readonly Drawn[] {
-    if (this.#block.number === number) return this.#block.drawn;
-    const drawn = this.#makers.flatMap(({ operation, requests }) =>
-      fc.sample(requests, { seed: number, numRuns: GENERATED }).map((generated) => ({ operation, generated })),
-    );
-    this.#block = { number, drawn };
+  #drawn(seed: number): Drawn {
+    const number = Math.floor(seed / this.#blockSeeds);
+    if (this.#block.number !== number) this.#block = { number, drawn: this.#drawBlock(number) };
+    const drawn = this.#block.drawn[seed % this.#blockSeeds];
+    if (drawn === undefined) throw new RangeError(`${seed} is no seed`);
     return drawn;
+  }
+
+  /** In an order by the dice, so that requests to all operations are under way at once. */
+  #drawBlock(number: number): readonly Drawn[] {
+    const drawn = this.#makers.flatMap(({ operation, requests, count }) =>
+      fc.sample(requests, { seed: number, numRuns: count }).map((generated) => ({ operation, generated })),
+    );
+    const dice = new Seeded(number, 18);
+    return drawn
+      .map((one) => ({ one, at: dice.u32() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ one }) => one);
   }
 
   #parts(operation: Operation, generated: GeneratedRequest, change: Change, dice: Seeded): Parts {

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Mapping
 from ._bundle_text import read_bundle
 from .bundle import inspect_bundle
 from .ed25519 import verify_signature
-from .errors import AnchoringError, InvalidInput
+from .errors import AnchoringError, CanaryFailed, InvalidInput, VerificationError
 from .prepare import (
     Payload,
     prepare_claim_anchor,
@@ -22,7 +22,7 @@ from .prepare import (
     prepare_revocation,
 )
 from .proof import read_receipt
-from .receipt import inspect_receipt
+from .receipt import inspect_receipt, verify_checkpoint
 from .signing import LocalKey
 from .trust_root import verify_trust_root
 
@@ -89,6 +89,35 @@ def _verify_signature(request: Mapping[str, Any]) -> Answer:
     return {"valid": verify_signature(key, payload, signature)}
 
 
+def _verify_trust_root(request: Mapping[str, Any]) -> Answer:
+    newest = verify_trust_root(request["trust_roots"], request["pinned_root_thk"]).newest
+    return {"verdict": "valid", "version": newest.version, "root_thk": newest.root_thk.hex()}
+
+
+def _verify_checkpoint(request: Mapping[str, Any]) -> Answer:
+    chain = verify_trust_root(request["trust_roots"], request["pinned_root_thk"])
+    try:
+        found = verify_checkpoint(request["checkpoint"], chain)
+    except CanaryFailed:
+        raise
+    except VerificationError as error:
+        return {"verdict": "invalid", "code": error.code}
+    cosigners = [line for line in found.verified if line.time_s is not None]
+    return {
+        "verdict": "valid",
+        "code": None,
+        "origin_fingerprint": found.origin_fingerprint.hex(),
+        "tree_size": found.checkpoint.tree_size,
+        "root_hash": found.checkpoint.root_hash.hex(),
+        "superseded_trust_root": found.superseded_trust_root,
+        "origin_lost": found.origin_status == "lost",
+        "cosigners": [{"name": line.vkey.name, "time": line.time_s} for line in cosigners],
+        "witnesses": [{"name": each.name, "witnessed_at": each.witnessed_at} for each in found.witnesses],
+        "witnesses_needed": found.witnesses_needed,
+        "witnessed": found.witnessed,
+    }
+
+
 def _verify_receipt(request: Mapping[str, Any]) -> Answer:
     chain = verify_trust_root(request["trust_roots"], request["pinned_root_thk"])
     receipt = read_receipt(request["receipt"])
@@ -137,6 +166,8 @@ _OPERATIONS: Dict[str, Callable[[Mapping[str, Any]], Answer]] = {
     "prepare_revocation": _revocation,
     "sign": _sign,
     "verify_signature": _verify_signature,
+    "verify_trust_root": _verify_trust_root,
+    "verify_checkpoint": _verify_checkpoint,
     "verify_receipt": _verify_receipt,
     "verify_bundle": _verify_bundle,
 }

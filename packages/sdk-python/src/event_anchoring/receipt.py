@@ -439,13 +439,15 @@ def verify_checkpoint(note: str, trust_root: TrustRootChain) -> VerifiedCheckpoi
     """Verifies a signed checkpoint as a receipt's is: origin, log line, quorum, trust root.
 
     Raises:
-        VerificationError: `checkpoint_malformed`, `origin_unknown`, `signature_repeated`, `signature_invalid`,
-            `key_ambiguous`, `log_signature_missing`, `quorum_not_met` or `cosigner_distrusted`.
+        VerificationError: `checkpoint_malformed`, `origin_differs`, `origin_unknown`, `signature_repeated`,
+            `signature_invalid`, `key_ambiguous`, `log_signature_missing`, `quorum_not_met` or `cosigner_distrusted`.
     """
     signed, checkpoint = read_noted_checkpoint(note)
+    cluster_name = trust_root.newest.cluster_name
+    if not checkpoint.origin.startswith(f"{cluster_name}/origin/"):
+        _refuse("origin_differs", f"{checkpoint.origin} is no origin of cluster {cluster_name}")
     by_line: Dict[str, TrustRootOrigin] = {
-        checkpoint_origin(trust_root.newest.cluster_name, origin.origin_fingerprint): origin
-        for origin in trust_root.newest.origins
+        checkpoint_origin(cluster_name, origin.origin_fingerprint): origin for origin in trust_root.newest.origins
     }
     origin = by_line.get(checkpoint.origin)
     if origin is None:

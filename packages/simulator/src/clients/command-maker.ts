@@ -11,7 +11,7 @@ import {
   toAnchorId,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-import { type Party, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit";
+import { type Party, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit/records";
 import { KeyRing } from "../trust/key-ring.ts";
 import type { Seeded } from "../world/seeded.ts";
 import { simulatedSigner } from "../trust/simulated-crypto.ts";

@@ -19,7 +19,7 @@ import {
   StoreError,
 } from "@event-anchoring/store";
 import type { ConfState } from "raft-ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import { simulatedCrypto } from "../trust/simulated-crypto.ts";
 import type { AppliedRow, DatabaseImage } from "./database-image.ts";

@@ -3,7 +3,7 @@ import { type ProposalGroup, decodeEntry, encodeEntry, encodeGroup } from "@even
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type TrustRoot, checkpointOrigin, cosignatureMessage, formatCheckpoint } from "@event-anchoring/protocol";
 import { decodeMessage, encodeMessage } from "raft-ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { type Heard, NoLie, type SigningSelf } from "./lie.ts";
 
 /**

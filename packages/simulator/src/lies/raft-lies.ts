@@ -1,7 +1,7 @@
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import { type Entry as LedgerEntry, type ProposalGroup, decodeEntry, encodeEntry } from "@event-anchoring/ledger";
 import { type Entry, type InboundMessage, type RaftIndex, type Term, decodeMessage, encodeMessage } from "raft-ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { type Heard, type LiarSelf, NoLie } from "./lie.ts";
 
 /** Alters consensus messages of the engine. */

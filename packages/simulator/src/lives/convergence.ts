@@ -1,4 +1,4 @@
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { SimulatedMachine } from "../machine/simulated-machine.ts";
 

@@ -22,19 +22,52 @@ export interface Series<Result> {
 /** Lives are short-lived garbage by the megabyte: a larger nursery saves a tenth of the time. */
 const NURSERY_MB = 64;
 
-/** As many lives as asked for, of consecutive seeds. */
+/** A life that ended with an error, instead of a result. */
+export class LifeError extends Error {
+  override readonly name = "LifeError";
+  readonly seed: number;
+
+  constructor(seed: number, cause: unknown) {
+    super(`the life of seed ${seed} ended: ${String(cause)}`, { cause });
+    this.seed = seed;
+  }
+}
+
+/**
+ * As many lives as asked for, of consecutive seeds. After an error no life begins; those that run have their results.
+ * @throws {LifeError} the first one
+ */
 export async function liveMany<Result>(series: Series<Result>): Promise<void> {
   const { count, isOver } = series;
   let next = series.from;
-  const takeSeed = (): number | null => (next >= series.from + count || isOver() ? null : next++);
+  let hasFailed = false;
+  const takeSeed = (): number | null => (hasFailed || next >= series.from + count || isOver() ? null : next++);
+  const guarded = async (lived: Promise<void>): Promise<void> => {
+    try {
+      await lived;
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  };
   // Threads run what was built; a test of the sources lives its lives by itself.
   const isBuilt = import.meta.url.endsWith(".js");
-  if (series.jobs <= 1 || !isBuilt) return liveHere(series, takeSeed);
-  await Promise.all(Array.from({ length: Math.min(series.jobs, count) }, () => liveInThread(series, takeSeed)));
+  const threads = isBuilt ? Math.min(series.jobs, count) : 1;
+  const liveOn = threads <= 1 ? liveHere : liveInThread;
+  const ends = await Promise.allSettled(
+    Array.from({ length: Math.max(threads, 1) }, () => guarded(liveOn(series, takeSeed))),
+  );
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 async function liveHere<Result>({ live, onResult }: Series<Result>, takeSeed: () => number | null): Promise<void> {
-  for (let seed = takeSeed(); seed !== null; seed = takeSeed()) onResult(await live(seed));
+  for (let seed = takeSeed(); seed !== null; seed = takeSeed()) {
+    const taken = seed;
+    const result = await live(taken).catch((error: unknown) => {
+      throw new LifeError(taken, error);
+    });
+    onResult(result);
+  }
 }
 
 async function liveInThread<Result>(
@@ -45,11 +78,20 @@ async function liveInThread<Result>(
     workerData: thread.common,
     resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MB },
   });
+  // Rejects with the thread's error if there is one. A thread that ends without one has no result either.
+  const ended = once(worker, "exit").then(([code]) => {
+    throw new Error(`its thread ended with exit code ${String(code)}`);
+  });
+  // Told by the race below; in the end it is this function that ends the thread.
+  ended.catch(() => undefined);
   try {
     for (let seed = takeSeed(); seed !== null; seed = takeSeed()) {
-      worker.postMessage(seed, []);
-      // Rejects with the thread's error if there is one.
-      const [result] = (await once(worker, "message")) as [Result];
+      const taken = seed;
+      worker.postMessage(taken, []);
+      const message = Promise.race([once(worker, "message"), ended]).catch((error: unknown) => {
+        throw new LifeError(taken, error);
+      });
+      const [result] = (await message) as [Result];
       onResult(result);
     }
   } finally {

@@ -13,7 +13,7 @@ import {
 import { FAULTS, type Fault, SPENDING } from "../faults/faults.ts";
 import { Growth } from "../clients/growth.ts";
 import { FaultInjector, RETIRED } from "../faults/fault-injector.ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { type Bugs, NO_BUGS } from "../planted/planted-bugs.ts";
 import { CREATE_FIRST_KEY } from "../trust/key-ring.ts";
 import { Seeded } from "../world/seeded.ts";

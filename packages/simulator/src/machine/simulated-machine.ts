@@ -13,7 +13,7 @@ import { type RuleTable, decodeEntry } from "@event-anchoring/ledger";
 import { equalBytes, tag } from "@event-anchoring/protocol";
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "../planted/planted-bugs.ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { watchedEngine } from "../planted/planted-engine.ts";
 import type { Lie } from "../lies/lie.ts";
 import { lyingNetwork } from "../lies/lying-network.ts";

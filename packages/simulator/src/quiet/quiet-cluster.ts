@@ -2,7 +2,7 @@
 import type { HelloRefusal, PeerFrame } from "@event-anchoring/control-contract";
 import type { NodeIdentity, WitnessTransport } from "@event-anchoring/control-plane";
 import { type Command, type EntryDecision, LIMITS } from "@event-anchoring/ledger";
-import type { TestActs } from "@event-anchoring/testkit";
+import type { TestActs } from "@event-anchoring/testkit/records";
 import { type ConfState, RaftEngine, decodeMessage } from "raft-ts";
 import type { DatabaseImage } from "../disks/database-image.ts";
 import { SimulatedSnapshots } from "../disks/simulated-snapshots.ts";

@@ -2,7 +2,7 @@
 import type { ActPlace, Command, OperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRootOperator, VKEY_TYPE, assertNever, makeVkey, operatorKeyName } from "@event-anchoring/protocol";
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import { simulatedSigner } from "./simulated-crypto.ts";
 
 const OPERATOR = "simulation";

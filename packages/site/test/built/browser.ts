@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { chromium } from "playwright-core";
-import { findChromium } from "@event-anchoring/testkit";
+import { findChromium } from "@event-anchoring/testkit/sdks";
 import type { Browser, Page } from "playwright-core";
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import { changeStateTree, forgetGroups } from "../support/state-tables.ts";
 import { flipped } from "../support/planted.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { makeSoundNode } from "../support/sound-node.ts";
 import type { SoundNode } from "../support/sound-node.ts";
 

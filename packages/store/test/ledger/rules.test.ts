@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { restoreLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { exportSnapshot, installSnapshot } from "../../src/index.ts";
 import type { SnapshotHeader, SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
 import { migratedDatabase, refusalOf, sql } from "../support/database.ts";

@@ -1,5 +1,5 @@
 /** A cluster on paper: keys from fixed seeds, a trust root that they have signed, and cosignatures. */
-import { TestActs } from "@event-anchoring/testkit";
+import { TestActs } from "@event-anchoring/testkit/records";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import type { Certificate } from "@event-anchoring/ledger";

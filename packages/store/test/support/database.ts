@@ -1,5 +1,5 @@
-import { startTestPostgres } from "@event-anchoring/testkit";
-import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
+import { startTestPostgres } from "@event-anchoring/testkit/postgres";
+import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit/postgres";
 import pg from "pg";
 import { StoreError, migrate } from "../../src/index.ts";
 import type { StoreErrorCode } from "../../src/index.ts";

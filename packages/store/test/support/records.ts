@@ -1,6 +1,6 @@
 /** Claims, grants and revocations that their parties have signed, and a ledger on disk that has accepted them. */
 import type { ClaimInput, Command, EntryDecision, EventInput, GrantInput, LeafWrite } from "@event-anchoring/ledger";
-import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit";
+import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit/records";
 import { EMPTY_SEMANTIC_ANCHOR, ZERO_32 } from "@event-anchoring/protocol";
 import { hash } from "./cluster.ts";
 import { CREDENTIAL, event, originAt } from "./stored-ledger.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { advance } from "@event-anchoring/ledger";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { ConfState } from "raft-ts";
 import { SNAPSHOT_CHUNK_BYTES, exportSnapshot, installSnapshot } from "../../src/index.ts";
 import type { InstalledSnapshot, SnapshotChecks, SnapshotExport, SnapshotManifest } from "../../src/index.ts";

@@ -21,7 +21,7 @@ import type {
   StoredLedger,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { NEXT_RULES } from "@event-anchoring/testkit";
+import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import { EMPTY_SEMANTIC_ANCHOR, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { LedgerStore } from "../../src/index.ts";

@@ -143,6 +143,11 @@ export class HistoryLoad {
     return this.history.acknowledgedMs;
   }
 
+  /** Acknowledged writes and answered reads so far. */
+  get operations(): number {
+    return this.history.acknowledgedMs.length + this.history.reads;
+  }
+
   /** Waits until so many more writes are acknowledged, and as many reads answered. */
   async more(count: number, timeoutMs = 120_000): Promise<void> {
     const [writesGoal, readsGoal] = [this.acknowledgedMs.length + count, this.history.reads + count];

@@ -19,6 +19,8 @@ export interface HistoryPlan {
 export interface JudgedHistory extends HistoryVerdict {
   /** Refusals that clients got: none is expected. */
   readonly refusals: readonly unknown[];
+  /** Acknowledged writes and answered reads from when all of the fault was in force until its end began. */
+  readonly operationsMeanwhile: number;
 }
 
 /** How often in all an inconclusive history is repeated. */
@@ -42,9 +44,11 @@ export async function judgedHistory(faulty: FaultyCluster, plan: HistoryPlan): P
 async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<JudgedHistory> {
   const { checker, nemesis, writers, loadBefore, holdMs } = plan;
   const load = await HistoryLoad.start(faulty, writers);
+  const meanwhile = new MeanwhileCount(() => load.operations);
   try {
     await load.more(loadBefore);
-    process.stdout.write(describeInjection(await injectFaults(faulty, load, [noted(nemesis, load)], holdMs)));
+    const struck = meanwhile.counting(noted(nemesis, load));
+    process.stdout.write(describeInjection(await injectFaults(faulty, load, [struck], holdMs)));
   } finally {
     await load.stop();
   }
@@ -53,7 +57,7 @@ async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<Ju
     const path = join(folder, "history.jsonl");
     load.history.save(path);
     const verdict = checker.judge(path, { writesBefore: loadBefore, readsBefore: loadBefore });
-    return { ...verdict, refusals: load.history.refusals };
+    return { ...verdict, refusals: load.history.refusals, operationsMeanwhile: meanwhile.operations };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -68,4 +72,29 @@ function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
       return nemesis.inject(cluster, roles);
     },
   };
+}
+
+/** Counts what clients got done while a fault was in force: neither while it was made, nor while it was undone. */
+export class MeanwhileCount {
+  readonly #now: () => number;
+  operations = 0;
+
+  /** @param now how many operations there have been so far */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  counting(nemesis: Nemesis): Nemesis {
+    return {
+      ...nemesis,
+      inject: async (cluster, roles) => {
+        const end = await nemesis.inject(cluster, roles);
+        const before = this.#now();
+        return async () => {
+          this.operations += this.#now() - before;
+          await end();
+        };
+      },
+    };
+  }
 }

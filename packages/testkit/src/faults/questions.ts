@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import { hexToBytes } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
 import { LoadClient } from "../clients/load-client.ts";
 import type { LoadAnswer } from "../clients/load-client.ts";
 import type { TestCluster } from "../cluster/test-cluster.ts";
 import { trustRootsOf } from "../cluster/trust-roots.ts";
 import type { AnchoredRecord } from "./recorder.ts";
+import { receiptFault, signedFaults } from "./signed-parts.ts";
 
 /** Something that every node answers alike, as long as nobody writes. */
 export interface Question {
@@ -22,7 +23,10 @@ const TRIES = 3;
 const ANSWER_TIMEOUT_MS = 8000;
 const SHOWN_MAX = 300;
 const VERIFIED_AT_ONCE = 50;
-/** Times of the answer and texts that hold them; what a quorum has signed, which is verified. */
+/**
+ * What differs from node to node: times of the answer and texts that hold them, and what a quorum has signed, which is
+ * verified instead. That it is there is compared.
+ */
 const VOLATILE = new Set([
   "as_of",
   "detail",
@@ -93,7 +97,7 @@ export function isRefusal({ status, text }: LoadAnswer): boolean {
   return status === 0 || (status === 503 && /"code":"\w+"/.test(text));
 }
 
-/** A line for every answer that is no refusal and not what a sound node has said, and for every bad receipt. */
+/** A line for every answer that is no refusal, and not what a sound node has said or not well signed. */
 export function wrongAnswers(
   setup: TestCluster,
   asked: readonly Question[],
@@ -108,17 +112,21 @@ export function wrongAnswers(
     if (!isDeepStrictEqual(comparable(answer), comparable(wanted))) {
       return [`${path}: ${answer.status} ${differing(answer, wanted)}; a sound node: ${differing(wanted, answer)}`];
     }
-    const bad = about === null || answer.status !== 200 ? null : receiptFault(answer, about);
-    return bad === null ? [] : [`${path}: ${bad}`];
+    return badlySigned(answer, about, trustRoots).map((line) => `${path}: ${line}`);
   });
+}
 
-  function receiptFault({ text }: LoadAnswer, { anchorId, kind, content }: AnchoredRecord): string | null {
-    const { receipt } = receiptFromJson((JSON.parse(text) as { readonly receipt: unknown }).receipt);
-    const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
-    const expect = { anchorId: hexToBytes(anchorId, 32), ...event };
-    const { failure } = verifyReceipt({ receipt, trustRoots, expect }, nodeCrypto);
-    return failure === null ? null : `the receipt: ${failure.step} ${failure.code}`;
-  }
+/** What is wrong with receipts and checkpoints of an answer. Tiles and problems have none. */
+function badlySigned(answer: LoadAnswer, about: AnchoredRecord | null, trustRoots: TrustRootChain): readonly string[] {
+  const { body } = readBody(answer);
+  if (answer.status !== 200 || typeof body !== "object" || body === null) return [];
+  const faults = signedFaults(body, trustRoots);
+  if (about === null) return faults;
+  const { anchorId, kind, content } = about;
+  const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
+  const expect = { anchorId: hexToBytes(anchorId, 32), ...event };
+  const fault = receiptFault((body as { readonly receipt?: unknown }).receipt, trustRoots, expect);
+  return fault === null ? faults : [fault, ...faults];
 }
 
 /** The parts of an answer that another one does not have. */
@@ -130,9 +138,19 @@ function differing(answer: LoadAnswer, other: LoadAnswer): string {
   return JSON.stringify(Object.fromEntries(own)).slice(0, SHOWN_MAX);
 }
 
-function comparable({ status, text }: LoadAnswer): { readonly status: number; readonly body: unknown } {
+interface ReadAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+function comparable(answer: LoadAnswer): ReadAnswer {
+  const { status, body } = readBody(answer);
+  return { status, body: withoutVolatile(body) };
+}
+
+function readBody({ status, text }: LoadAnswer): ReadAnswer {
   try {
-    return { status, body: withoutVolatile(JSON.parse(text)) };
+    return { status, body: JSON.parse(text) };
   } catch {
     // Tiles are bytes.
     return { status, body: text };
@@ -142,8 +160,14 @@ function comparable({ status, text }: LoadAnswer): { readonly status: number; re
 function withoutVolatile(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutVolatile);
   if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).filter(([name]) => !VOLATILE.has(name));
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutVolatile(member)]));
+  const members = Object.entries(value).map(([name, member]) => {
+    return [name, VOLATILE.has(name) ? kindOf(member) : withoutVolatile(member)];
+  });
+  return Object.fromEntries(members);
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
 }
 
 function pagesOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {

@@ -10,7 +10,7 @@ import { findChromium } from "./find-chromium.ts";
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface SdkCommand {
-  readonly language: "TypeScript" | "Python" | "Rust" | "anchorctl" | "proof page" | "shipped page";
+  readonly language: "TypeScript" | "Python" | "Rust" | "server" | "anchorctl" | "proof page" | "shipped page";
   readonly program: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -27,6 +27,8 @@ const scriptOf = (language: SdkCommand["language"], ...path: readonly string[]):
 };
 
 export const TYPESCRIPT = scriptOf("TypeScript", "sdk-typescript", "bin", "crosscheck.js");
+/** The modules of a node's processes that judge trust roots and checkpoints; asked about nothing else. */
+export const SERVER = scriptOf("server", "testkit", "src", "sdks", "crosscheck-server.js");
 /** `anchorctl verify`. It judges receipts in text, of a file whose `content` the question has, and bundles. */
 export const ANCHORCTL = scriptOf("anchorctl", "cli", "bin", "crosscheck.js");
 /** The proof page, by the modules that it is made of. It judges the same, JSON too, and tells what it shows. */
@@ -111,37 +113,76 @@ export function availableSdks(): { readonly sdks: readonly SdkCommand[]; readonl
   };
 }
 
+/** Far longer than any answer takes, whatever else the machine does. */
+const ANSWER_TIMEOUT_MS = 60_000;
+/** Characters of a question in an error. */
+const SHOWN_MAX = 2000;
+
+/** A question that is not answered yet. */
+interface AskedLine {
+  readonly line: string;
+  readonly resolve: (line: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** Asks one SDK, line by line. */
 export class CrosscheckProcess {
   readonly language: SdkCommand["language"];
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #waiting: { readonly resolve: (line: string) => void; readonly reject: (error: Error) => void }[] = [];
+  readonly #waiting: AskedLine[] = [];
+  readonly #timeoutMs: number;
+  /** Runs while a question waits, from the last answer on. */
+  #timer: NodeJS.Timeout | undefined;
   #stderr = "";
   /** That the process has ended, and what it said last; null: it runs. */
   #ended: Error | null = null;
 
-  constructor(command: SdkCommand) {
+  /** @param timeoutMs a question that nothing is answered for so long while it is the next one ends the process */
+  constructor(command: SdkCommand, timeoutMs = ANSWER_TIMEOUT_MS) {
     this.language = command.language;
+    this.#timeoutMs = timeoutMs;
     this.#child = spawn(command.program, command.args, { env: { ...process.env, ...command.environment } });
     this.#child.stderr.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
-    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#waiting.shift()?.resolve(line));
+    createInterface({ input: this.#child.stdout }).on("line", (line) => {
+      this.#waiting.shift()?.resolve(line);
+      this.#watch();
+    });
     // A process that has ended takes no question: its end is what is told.
     this.#child.stdin.on("error", () => {});
     this.#child.on("close", (code) => {
-      const ended = new Error(`${this.language} ended with ${code}: ${this.#stderr.slice(-2000)}`);
-      this.#ended = ended;
-      this.#waiting.splice(0).forEach(({ reject }) => reject(ended));
+      this.#end(new Error(`${this.language} ended with ${code}: ${this.#stderr.slice(-2000)}`));
     });
   }
 
-  /** @throws Error if the process has ended, before it was asked or meanwhile */
+  /** The first reason is the one that is told. */
+  #end(reason: Error): void {
+    this.#ended ??= reason;
+    const ended = this.#ended;
+    clearTimeout(this.#timer);
+    this.#waiting.splice(0).forEach(({ reject }) => reject(ended));
+  }
+
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#end(new Error(`${this.language} has not answered in ${this.#timeoutMs} ms: ${shown(next.line)}`));
+      // Its next answer would be taken for that to another question.
+      this.#child.kill("SIGKILL");
+    }, this.#timeoutMs);
+  }
+
+  /** @throws Error if the process has ended, before it was asked or meanwhile, or does not answer */
   async ask(question: object): Promise<CrosscheckAnswer> {
     if (this.#ended !== null) throw this.#ended;
-    const line = await new Promise<string>((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      this.#child.stdin.write(`${JSON.stringify(question)}\n`);
+    const line = JSON.stringify(question);
+    const answer = await new Promise<string>((resolve, reject) => {
+      this.#waiting.push({ line, resolve, reject });
+      if (this.#waiting.length === 1) this.#watch();
+      this.#child.stdin.write(`${line}\n`);
     });
-    return JSON.parse(line) as CrosscheckAnswer;
+    return JSON.parse(answer) as CrosscheckAnswer;
   }
 
   /** What was answered. @throws Error if it was refused */
@@ -154,4 +195,8 @@ export class CrosscheckProcess {
   end(): void {
     this.#child.stdin.end();
   }
+}
+
+function shown(question: string): string {
+  return question.length > SHOWN_MAX ? `${question.slice(0, SHOWN_MAX)}…` : question;
 }

@@ -11,7 +11,7 @@ import {
   receiptToJson,
 } from "@event-anchoring/protocol";
 import type { SemanticAnchor } from "@event-anchoring/protocol";
-import { createReceiptMaker } from "../records/receipt-maker.ts";
+import { createReceiptMaker } from "./receipt-maker.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,10 @@
+export { differencesAt, headsAt, receiptFailures } from "./acknowledged.ts";
+export { ClusterLoad } from "./cluster-load.ts";
+export { isReady } from "./is-ready.ts";
+export { LastingFollower } from "./lasting-follower.ts";
+export { nodeFiles } from "./node-files.ts";
+export type { NodeFiles, Stopped } from "./node-files.ts";
+export { startTestCluster } from "./test-cluster.ts";
+export type { TestCluster } from "./test-cluster.ts";
+export { TestOperator } from "./test-operator.ts";
+export { servedChain, trustRootsOf } from "./trust-roots.ts";
