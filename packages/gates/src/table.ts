@@ -60,7 +60,7 @@ function figureLines(
   });
 }
 
-/** Of figures that begin with this there are hundreds: the table has how many. */
+/** Hundreds of figures begin with this. The table has how many. */
 const COVERED = "covered: ";
 
 function folded(figures: ReadonlyMap<string, number>): (readonly [string, number])[] {

@@ -118,8 +118,8 @@ function isOfFiles({ op, bundle, receipt, content, trust_roots: roots }: Questio
 }
 
 /**
- * The page takes JSON, too, and a bundle with the pin alone. Files that are dropped on it have no order, and one that is
- * there twice counts once: a version that is listed again is refused by the others alone.
+ * The page takes JSON, too, and a bundle with the pin alone. Files that are dropped on it have no order, and one that
+ * is there twice counts once: a version that is listed again is refused by the others alone.
  */
 function isOnPage(every: number): Verifier["takes"] {
   return ({ op, content, trust_roots: roots = [] }, seed) => {
