@@ -1,9 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
 import { complaintAbout } from "../src/day/day-load.ts";
-import { judge } from "../src/day/judge.ts";
+import { isEnoughDecided, judge } from "../src/day/judge.ts";
 import type { Ratio, Slice } from "../src/day/judge.ts";
+import type { DayResult } from "../src/day/live-day.ts";
 import { unplannedEnds } from "../src/day/turns.ts";
+import { accountOf } from "../src/gates/days.ts";
 
 // What a day is judged by, on series that were made up: what was planted is found, and nothing else.
 
@@ -17,19 +19,37 @@ interface Series {
   readonly event: number;
   readonly yardstick: number;
   readonly events: number;
+  /** Milliseconds of processor time of a slice without any request, and for each request of nodes and yardstick. */
+  readonly idle: number;
+  readonly each: number;
+  readonly yardstickEach: number;
 }
 
-const USUAL: Series = { memory: 300 * MB, event: 12, yardstick: 2, events: 60 };
+const USUAL: Series = {
+  memory: 300 * MB,
+  event: 12,
+  yardstick: 2,
+  events: 60,
+  idle: 400,
+  each: 30,
+  yardstickEach: 1.5,
+};
+const YARDSTICKS = 50;
+const PROCESSOR = "processor time for each request";
 
 /** A part of a day that is like that, but for noise. */
 function part(seed: number, over: Partial<Series> = {}, slices = SLICES): readonly Slice[] {
   const dice = new Seeded(seed);
-  const { memory, event, yardstick, events } = { ...USUAL, ...over };
+  const { memory, event, yardstick, events, idle, each, yardstickEach } = { ...USUAL, ...over };
   const took = (usual: number): number => usual * dice.between(0.7, 1.6) * (dice.chance(0.05) ? 6 : 1);
   return Array.from({ length: slices }, () => ({
     latencies: { event: Array.from({ length: events }, () => took(event)) },
-    yardstick: Array.from({ length: 50 }, () => took(yardstick)),
+    yardstick: Array.from({ length: YARDSTICKS }, () => took(yardstick)),
     sizes: { memory: memory * dice.between(0.99, 1.01) },
+    processor: {
+      nodes: (idle + each * events) * dice.between(0.95, 1.05),
+      yardstick: yardstickEach * YARDSTICKS * dice.between(0.98, 1.02),
+    },
   }));
 }
 
@@ -49,7 +69,7 @@ function often(over: Partial<Series>, name: string): Readonly<Record<string, num
 
 describe("a day that ends as it began", () => {
   test("is never found to be above the limit, whatever the noise", () => {
-    expect(often({}, "memory and disk memory")).toEqual({ holds: DAYS });
+    for (const name of ["memory and disk memory", PROCESSOR]) expect(often({}, name)).toEqual({ holds: DAYS });
     for (const name of ["p50 event", "p99 event"]) expect(often({}, name)["broken"]).toBeUndefined();
     expect(often({}, "p50 event")["holds"]).toBeGreaterThan(DAYS / 2);
   });
@@ -57,6 +77,14 @@ describe("a day that ends as it began", () => {
   test("is not slower because its machine was, as long as the yardstick says so", () => {
     const busy = { event: 15, yardstick: 2.5 };
     for (const name of ["p50 event", "p99 event"]) expect(often(busy, name)["broken"]).toBeUndefined();
+  });
+
+  test("takes no more of the processors because each of their cycles does less, as the yardstick says", () => {
+    expect(often({ each: 36, idle: 480, yardstickEach: 1.8 }, PROCESSOR)).toEqual({ holds: DAYS });
+  });
+
+  test("takes no more of them because fewer requests share what it takes without any", () => {
+    expect(often({ events: 20 }, PROCESSOR)["broken"]).toBeUndefined();
   });
 
   test("is not slower because the yardstick was quicker", () => {
@@ -75,6 +103,8 @@ describe("a day in which something grew", () => {
   test.each([
     ["memory by a fifth", { memory: 360 * MB }, "memory and disk memory"],
     ["memory by an eighth", { memory: 338 * MB }, "memory and disk memory"],
+    ["processor time by a fifth", { each: 37 }, PROCESSOR],
+    ["processor time by a half, with a yardstick that waits for it", { each: 48, event: 24, yardstick: 6 }, PROCESSOR],
     ["latency by a third", { event: 16 }, "p50 event"],
     ["latency to the threefold", { event: 36 }, "p99 event"],
   ])("is found: %s", (_what, over, name) => {
@@ -99,16 +129,20 @@ describe("a day that says too little", () => {
       judge({ first, last }).map(({ verdict, reason }) => (verdict === "undecided" ? reason : verdict));
     expect(reasons(part(1), part(2, {}, 5))).toEqual([
       "too few slices",
+      "too few slices of which the processor time is known",
       "too few slices in which the machine was calm",
       "too few slices in which the machine was calm",
     ]);
     expect(reasons(part(1, { events: 10 }), part(2, { events: 4 }))).toEqual([
       "holds",
       "too few samples: 48 of 60",
+      "too few samples: 48 of 60",
       "too few samples: 48 of 500",
     ]);
+    const unknown = part(2).map((slice) => ({ ...slice, processor: { nodes: NaN, yardstick: 1 } }));
+    expect(reasons(part(1), unknown)[1]).toBe("too few slices of which the processor time is known");
     const busy = part(2, { event: 300, yardstick: 60 });
-    expect(reasons(part(1), busy).slice(1)).toEqual([
+    expect(reasons(part(1), busy).slice(2)).toEqual([
       "too few slices in which the machine was calm",
       "too few slices in which the machine was calm",
     ]);
@@ -117,6 +151,69 @@ describe("a day that says too little", () => {
   test("has memory judged all the same", () => {
     const leaking = part(2, { event: 300, yardstick: 60, memory: 400 * MB });
     expect(verdicts(judge({ first: part(1), last: leaking }))["memory and disk memory"]).toBe("broken");
+  });
+});
+
+describe("minutes of a day", () => {
+  const day: DayResult = {
+    broken: [],
+    judged: { ratios: judge({ first: part(1), last: part(2) }), share: 0.4 },
+    turns: {},
+    anchored: 1000,
+    answered: 2000,
+    askedAgain: 0,
+    heads: 10,
+  };
+  const judgedAs = (last: readonly Slice[]): DayResult => ({
+    ...day,
+    judged: { ratios: judge({ first: part(1), last }), share: 0.4 },
+  });
+
+  test("count if the day was judged and nothing was wrong", () => {
+    expect(accountOf(day, 10)).toMatchObject({
+      count: 10,
+      failures: [],
+      figures: { "minutes judged": 10, "ratios that hold": 4, "ratios undecided": 0, "ratios broken": 0 },
+    });
+  });
+
+  test("do not count if it was not judged", () => {
+    const account = accountOf({ ...day, judged: null }, 10);
+    expect(account).toMatchObject({ count: 0, failures: [], figures: { "minutes not judged": 10 } });
+    expect(account.figures).not.toHaveProperty("minutes judged");
+  });
+
+  test("do not count if too much of it is undecided: latency on a busy machine, or memory", () => {
+    const busy = accountOf(judgedAs(part(2, { event: 300, yardstick: 60 })), 10);
+    expect(busy).toMatchObject({ count: 0, failures: [] });
+    expect(busy.figures).toMatchObject({ "minutes not judged": 10, "ratios that hold": 2, "ratios undecided": 2 });
+    const unread = accountOf(judgedAs(part(2).map((slice, at) => (at < 8 ? { ...slice, sizes: {} } : slice))), 10);
+    expect(unread).toMatchObject({ count: 0, failures: [], figures: { "minutes not judged": 10 } });
+  });
+
+  test("do not count if something was wrong: a turn that failed, or a ratio above the limit", () => {
+    const turn = { ...day, judged: null, broken: ["erasures: Error: not so after 600000 ms"] };
+    expect(accountOf(turn, 20)).toMatchObject({ count: 0, failures: turn.broken });
+    const grown = accountOf(judgedAs(part(2, { memory: 400 * MB })), 10);
+    expect(grown.failures).toHaveLength(1);
+    expect(grown).toMatchObject({ count: 0, figures: { "minutes of days with a failure": 10, "ratios broken": 1 } });
+  });
+
+  test("are judged enough if memory, disk and processor are decided, and half of the p50s", () => {
+    const ratio = (group: Ratio["group"], verdict: Ratio["verdict"]): Ratio => {
+      return { group, name: "", first: 1, last: 1, ratio: 1, low: 1, high: 1, verdict, reason: null };
+    };
+    const steady = [ratio("memory and disk", "holds"), ratio("processor time", "holds")];
+    const [held, open] = [ratio("p50", "holds"), ratio("p50", "undecided")];
+    expect(isEnoughDecided([...steady, held, open, ratio("p99", "undecided")])).toBe(true);
+    expect(isEnoughDecided([...steady, held, open, open])).toBe(false);
+    expect(isEnoughDecided(steady)).toBe(false);
+    expect(isEnoughDecided([ratio("memory and disk", "holds"), ratio("processor time", "undecided"), held])).toBe(
+      false,
+    );
+    expect(isEnoughDecided([ratio("memory and disk", "undecided"), ratio("processor time", "holds"), held])).toBe(
+      false,
+    );
   });
 });
 

@@ -71,8 +71,9 @@ export class DayReadings {
 
   /** Processor time that the nodes' processes have taken; NaN while one is down. */
   processorMs(): number {
-    const groups = clusterGroups(this.#nodeIds.map((id) => this.#setup.entry(id)));
-    const ms = readCpu(groups)?.ms;
+    const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
+    if (isAnyDown(entries)) return NaN;
+    const ms = readCpu(clusterGroups(entries))?.ms;
     return (ms?.["api"] ?? NaN) + (ms?.["control_plane"] ?? NaN) + (ms?.["postgres"] ?? NaN);
   }
 
@@ -82,7 +83,7 @@ export class DayReadings {
 
   #memory(): Readonly<Record<string, number>> {
     const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
-    if (entries.some(({ pids }) => Object.values(pids).includes(null))) return {};
+    if (isAnyDown(entries)) return {};
     const [api, controlPlane, postgres] = clusterGroups(entries);
     return {
       [SIZES.apiMemory]: residentBytes(api, "VmRSS"),
@@ -95,6 +96,10 @@ export class DayReadings {
   #sumOverNodes(of: (files: ReturnType<typeof nodeFiles>) => number): number {
     return this.#nodeIds.reduce((sum, id) => sum + of(nodeFiles(this.#setup.cluster, id)), 0);
   }
+}
+
+function isAnyDown(entries: readonly ReturnType<TestCluster["entry"]>[]): boolean {
+  return entries.some(({ pids }) => Object.values(pids).includes(null));
 }
 
 async function sumsOf(sessions: readonly SqlSession[]) {

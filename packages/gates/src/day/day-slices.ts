@@ -1,4 +1,4 @@
-import type { Slice } from "./judge.ts";
+import type { ProcessorTime, Slice } from "./judge.ts";
 
 export const SLICE_MS = 5000;
 
@@ -13,16 +13,20 @@ export interface TimedSlice extends Slice {
 export class DaySlices {
   readonly slices: TimedSlice[] = [];
   readonly #sizes: () => Promise<Readonly<Record<string, number>>>;
+  readonly #processor: () => ProcessorTime;
   #latencies: Record<string, number[]> = {};
   #yardstick: number[] = [];
+  #spent: ProcessorTime;
   #startMs = performance.now();
   #timer: NodeJS.Timeout | null = null;
   #reading: Promise<void> = Promise.resolve();
   #error: Error | null = null;
 
-  /** @param sizes called at the end of each slice */
-  constructor(sizes: () => Promise<Readonly<Record<string, number>>>) {
+  /** @param sizes called at the end of each slice @param processor what was taken up to now, NaN if it is not known */
+  constructor(sizes: () => Promise<Readonly<Record<string, number>>>, processor: () => ProcessorTime) {
     this.#sizes = sizes;
+    this.#processor = processor;
+    this.#spent = processor();
     this.#timer = setInterval(() => {
       this.#reading = this.#reading
         .then(() => this.#end())
@@ -54,11 +58,22 @@ export class DaySlices {
 
   async #end(): Promise<void> {
     const sizes = await this.#sizes();
+    const spent = this.#processor();
     const endMs = performance.now();
     const [latencies, yardstick, startMs] = [this.#latencies, this.#yardstick, this.#startMs];
+    const processor = {
+      nodes: between(this.#spent.nodes, spent.nodes),
+      yardstick: between(this.#spent.yardstick, spent.yardstick),
+    };
+    this.#spent = spent;
     this.#latencies = {};
     this.#yardstick = [];
     this.#startMs = endMs;
-    this.slices.push({ startMs, endMs, latencies, yardstick, sizes });
+    this.slices.push({ startMs, endMs, latencies, yardstick, sizes, processor });
   }
+}
+
+/** A process that was started anew has taken less than the one before: what both took in the slice is not known. */
+function between(before: number, after: number): number {
+  return after < before ? NaN : after - before;
 }

@@ -9,6 +9,14 @@ export interface Slice {
   readonly yardstick: readonly number[];
   /** Bytes, or bytes for each anchor, by what they are. */
   readonly sizes: Readonly<Record<string, number>>;
+  readonly processor: ProcessorTime;
+}
+
+/** Milliseconds. NaN: not known, such as while a process is down. */
+export interface ProcessorTime {
+  readonly nodes: number;
+  /** What the server takes that the yardstick asks. */
+  readonly yardstick: number;
 }
 
 /** Two like parts of one day, in which nothing else was done. */
@@ -25,12 +33,12 @@ export type RatioVerdict = "holds" | "broken" | "undecided";
 
 /** The end ÷ the beginning. */
 export interface Ratio {
-  readonly group: "memory and disk" | "p50" | "p99";
+  readonly group: "memory and disk" | "processor time" | "p50" | "p99";
   readonly name: string;
-  /** Bytes or milliseconds, as read: those of latency are not yet divided by the yardstick's. */
+  /** Bytes or milliseconds, as read: those of latency and processor are not yet divided by the yardstick's. */
   readonly first: number;
   readonly last: number;
-  /** Latencies are divided by how much slower the yardstick became. NaN: there is none. */
+  /** Latencies are divided by how much slower the yardstick became, processor time alike. NaN: there is none. */
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
@@ -45,6 +53,8 @@ const SLICES_MIN = 6;
 const SAMPLES_MIN = { p50: 60, p99: 500 } as const;
 const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 const GROUPS = ["p50", "p99"] as const;
+/** A day that leaves more of the p50s undecided says little of latency. A short one has too few requests for p99s. */
+const P50_DECIDED_MIN = 0.5;
 /** A slice in which the yardstick takes longer than so many times what it takes in the calmer ones is left out. */
 const BUSY = 1.5;
 const CALMER = 0.25;
@@ -59,8 +69,19 @@ export function judge(parts: DayParts, steps: Readonly<Record<string, number>> =
   const calm = calmOf(parts);
   return [
     ...sizes.map((name) => sizeRatio(name, parts, steps[name] ?? 0)),
+    processorRatio(parts),
     ...kinds.flatMap((kind) => latencyRatios(kind, calm)),
   ];
+}
+
+/** Whether a day has judged enough to count: memory, disk and processor time are all decided, and half of the p50s. */
+export function isEnoughDecided(ratios: readonly Ratio[]): boolean {
+  const isDecided = ({ verdict }: Ratio): boolean => verdict !== "undecided";
+  const middles = ratios.filter(({ group }) => group === "p50");
+  const steady = ratios.filter(({ group }) => group !== "p50" && group !== "p99");
+  const isSteadyDecided = steady.length > 0 && steady.every(isDecided);
+  const isLatencyDecided = middles.length > 0 && middles.filter(isDecided).length >= P50_DECIDED_MIN * middles.length;
+  return isSteadyDecided && isLatencyDecided;
 }
 
 function namesOf({ first, last }: DayParts, of: (slice: Slice) => object): readonly string[] {
@@ -79,7 +100,51 @@ function sizeRatio(name: string, parts: DayParts, step: number): Ratio {
   return decided({ ...figures, ratio, ...boundsOf(others.map((other) => other.last / other.first)) }, true);
 }
 
-/** The quantiles of both parts, as read. */
+/**
+ * What nodes take of the processors for each answered request. Latency is divided by a yardstick that slows down when
+ * they take more: this one sees it. Busy slices count too, for the same reason.
+ */
+function processorRatio(parts: DayParts): Ratio {
+  const known = { first: parts.first.filter(isProcessorKnown), last: parts.last.filter(isProcessorKnown) };
+  const { nodes, yardstick, each } = processorOf(known);
+  const figures = { group: "processor time", name: "for each request", ...nodes } as const;
+  if (isShort(known)) return undecided(figures, "too few slices of which the processor time is known");
+  const least = Math.min(...[known.first, known.last].map((part) => sum(part, requestsOf)));
+  if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples: ${least} of ${SAMPLES_MIN.p50}`);
+  const others = resamples(known).map(processorOf);
+  const divided = others.map((other) => growth(other.nodes) / growth(other.yardstick));
+  const isMoreAsRead = boundsOf(others.map((other) => growth(other.nodes))).low > RATIO_MAX;
+  // Fewer requests, on a machine that does other things too, share what nodes take without any.
+  const isMoreInAll = growth(each) > 1 / RATIO_MAX;
+  const ratio = growth(nodes) / growth(yardstick);
+  return decided({ ...figures, ratio, ...boundsOf(divided) }, isMoreAsRead && isMoreInAll);
+}
+
+function isProcessorKnown({ processor }: Slice): boolean {
+  return !Number.isNaN(processor.nodes) && !Number.isNaN(processor.yardstick);
+}
+
+/** Processor time of nodes and yardstick for each request that they answered, and that of nodes for each slice. */
+function processorOf({ first, last }: DayParts): Readonly<Record<"nodes" | "yardstick" | "each", Read>> {
+  const read = (of: (part: readonly Slice[]) => number): Read => ({ first: of(first), last: of(last) });
+  const nodesMs = (part: readonly Slice[]): number => sum(part, ({ processor }) => processor.nodes);
+  const yardstickMs = (part: readonly Slice[]): number => sum(part, ({ processor }) => processor.yardstick);
+  return {
+    nodes: read((part) => nodesMs(part) / sum(part, requestsOf)),
+    yardstick: read((part) => yardstickMs(part) / sum(part, ({ yardstick }) => yardstick.length)),
+    each: read((part) => nodesMs(part) / part.length),
+  };
+}
+
+function requestsOf({ latencies }: Slice): number {
+  return Object.values(latencies).reduce((total, took) => total + took.length, 0);
+}
+
+function sum(slices: readonly Slice[], of: (slice: Slice) => number): number {
+  return slices.reduce((total, slice) => total + of(slice), 0);
+}
+
+/** A figure of both parts, as read. */
 interface Read {
   readonly first: number;
   readonly last: number;

@@ -11,7 +11,7 @@ import { DayLoad, complaintAbout } from "./day-load.ts";
 import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices, SLICE_MS } from "./day-slices.ts";
 import { judge } from "./judge.ts";
-import type { Ratio } from "./judge.ts";
+import type { ProcessorTime, Ratio } from "./judge.ts";
 import { TURNS, UPGRADE, dropGuests, firstKey, unplannedEnds, wrongErasures } from "./turns.ts";
 import type { DayAtWork, Turn } from "./turns.ts";
 import { Yardstick } from "./yardstick.ts";
@@ -127,9 +127,10 @@ class Day {
       erased: [],
     };
     const readings = await DayReadings.open(setup);
-    const slices = new DaySlices(() => readings.sizes());
+    const yardstick = await Yardstick.start(setup.cluster.root, (tookMs) => this.#slices?.measured(tookMs));
+    const processor = (): ProcessorTime => ({ nodes: readings.processorMs(), yardstick: yardstick.processorMs() });
+    const slices = new DaySlices(() => readings.sizes(), processor);
     this.#slices = slices;
-    const yardstick = await Yardstick.start(setup.cluster.root, (tookMs) => slices.measured(tookMs));
     const follower = new LastingFollower(setup, setup.entry(nodeIds[0] ?? "").origin_fingerprint, 1);
     let judged: JudgedDay | null = null;
     try {

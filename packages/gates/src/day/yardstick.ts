@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { LoadClient } from "@event-anchoring/testkit/clients";
+import { readMainThreadMs } from "@event-anchoring/testkit/overload";
 
 const EVERY_MS = 100;
 const TIMEOUT_MS = 600_000;
@@ -30,6 +31,11 @@ export class Yardstick {
     const [port] = (await once(child.stdout, "data")) as [Buffer];
     const apiUrl = `http://127.0.0.1:${port.toString("utf8").trim()}`;
     return new Yardstick(child, new LoadClient({ apiUrl, apiKey: "", connections: 1 }), onLatency);
+  }
+
+  /** Processor time that the server has taken; NaN where nobody tells. */
+  processorMs(): number {
+    return (this.#child.pid === undefined ? null : readMainThreadMs(this.#child.pid)) ?? NaN;
   }
 
   async stop(): Promise<void> {

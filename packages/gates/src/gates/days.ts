@@ -1,11 +1,11 @@
-import { RATIO_MAX } from "../day/judge.ts";
+import { RATIO_MAX, isEnoughDecided } from "../day/judge.ts";
 import type { Ratio } from "../day/judge.ts";
 import { liveDay } from "../day/live-day.ts";
 import type { DayResult } from "../day/live-day.ts";
 import type { Figures, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 
-const GROUPS = ["memory and disk", "p50", "p99"] as const;
+const GROUPS = ["memory and disk", "processor time", "p50", "p99"] as const;
 const JUDGED = "minutes judged";
 const SHARE = "processors that the nodes took, in %";
 const SHOWN = 5;
@@ -18,8 +18,12 @@ function namesOf(group: Ratio["group"]): { readonly worst: string; readonly minu
 /** A batch is one day on one cluster. */
 export const DAYS: Gate = {
   name: "days",
-  counts: "minutes of a day of ordinary load, with restarts, rotations, members, backups, restores and erasures",
-  fails: `memory, disk or latency that grows to above ${RATIO_MAX}, a lost record, an unplanned 5xx or end`,
+  counts:
+    "minutes of days of ordinary load that were judged and had no failure, with restarts, rotations, members, " +
+    "backups, restores and erasures",
+  fails:
+    `memory, disk, processor time or latency that grows to above ${RATIO_MAX}, a lost record, ` +
+    "an unplanned 5xx or end",
   toReach: 1440,
   firstStop: 120,
   sources: [...SERVICE_SOURCES, "packages/cli/src", "packages/provision/src", "packages/sdk-typescript/src"],
@@ -30,36 +34,58 @@ export const DAYS: Gate = {
   missing: () => (process.platform === "linux" ? null : "memory is what /proc says"),
   run: async ({ from: seed, forMs, isOver, note, fail, say }) => {
     let minutes = 0;
-    const onMinute = (): void => {
-      minutes += 1;
-      note(1, seed);
-    };
-    const result = await liveDay({ seed, forMs, isOver, onMinute, say });
-    note(0, seed, figuresOf(result, minutes));
+    const result = await liveDay({ seed, forMs, isOver, onMinute: () => (minutes += 1), say });
+    const { count, figures, failures, verdict } = accountOf(result, minutes);
+    note(count, seed, figures);
     for (const line of linesOf(result.judged?.ratios ?? [])) say(line);
-    if (result.judged === null)
-      say("  not judged: the day was cut off, too short for this machine, or a turn has failed");
-    for (const what of failuresOf(result)) fail({ seed: `${seed}`, what });
+    say(`  ${verdict}`);
+    for (const what of failures) fail({ seed: `${seed}`, what });
   },
 };
 
+/** What a day adds to the gate. */
+interface Account {
+  /** Minutes that count: all of them, or none. */
+  readonly count: number;
+  readonly figures: Figures;
+  readonly failures: readonly string[];
+  /** For the person who watches. */
+  readonly verdict: string;
+}
+
+/** A day is known in the end alone: until then it may still not be judged, or fail. */
+export function accountOf(result: DayResult, minutes: number): Account {
+  const { judged } = result;
+  const failures = failuresOf(result);
+  const isJudged = judged !== null && isEnoughDecided(judged.ratios);
+  const figures = figuresOf(result, isJudged ? minutes : 0);
+  if (failures.length > 0) {
+    const verdict = `${minutes} minutes do not count: the day has a failure`;
+    return { count: 0, figures: { ...figures, "minutes of days with a failure": minutes }, failures, verdict };
+  }
+  if (isJudged) return { count: minutes, figures, failures, verdict: `${minutes} minutes count` };
+  const why = judged === null ? "the day was cut off, or too short for this machine" : "too many ratios are undecided";
+  const verdict = `${minutes} minutes do not count: ${why}`;
+  return { count: 0, figures: { ...figures, "minutes not judged": minutes }, failures, verdict };
+}
+
+/** @param minutes those that were judged */
 function figuresOf({ judged, turns, anchored, answered, askedAgain, heads }: DayResult, minutes: number): Figures {
   const ratios = judged?.ratios ?? [];
   const verdicts = (wanted: Ratio["verdict"]): number => ratios.filter(({ verdict }) => verdict === wanted).length;
   const share =
     judged === null || Number.isNaN(judged.share) ? {} : { [JUDGED]: minutes, [SHARE]: 100 * judged.share * minutes };
+  const worst = Object.fromEntries(GROUPS.flatMap((group) => Object.entries(worstOf(ratios, group, minutes))));
   return {
     ...turns,
     "acknowledged and audited": anchored,
     "requests answered": answered,
     "asked again after a 503 with a reason, or no answer": askedAgain,
     "heads followed": heads,
-    ...share,
-    ...worstOf(ratios, "memory and disk", minutes),
-    ...worstOf(ratios, "p50", minutes),
-    ...worstOf(ratios, "p99", minutes),
+    ...(minutes === 0 ? {} : { ...share, ...worst }),
     "ratios that hold": verdicts("holds"),
     "ratios undecided": verdicts("undecided"),
+    "ratios broken": verdicts("broken"),
   };
 }
 

@@ -1,9 +1,15 @@
 import { liveBesideALiar } from "../liar/liar-life.ts";
 import type { LieName } from "../lies/all-lies.ts";
+import type { Broken } from "../machine/invariants.ts";
+import { type Bugs, NO_BUGS, PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
+import { liveMany } from "./life-pool.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
-import type { PlantedBug } from "../planted/planted-bugs.ts";
+import { SENTENCES_OF } from "./planted-bug-sentences.ts";
 
+const BUGS = Object.keys(PLANTED_BUGS) as PlantedBug[];
+/** Lives of one pass, at most. */
 const SEEDS_MAX = 40;
+const TOLD_MAX = 200;
 
 /** These need a rare moment: their lives are struck by the faults that make it. The others get any. */
 const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>> = {
@@ -59,27 +65,24 @@ const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> 
 /** These need witnesses. */
 const WATCHED: ReadonlySet<PlantedBug> = new Set(["witness_lines_not_verified", "uncertified_head_sent"]);
 
-/** These must be seen as this sentence, and not by what follows from it. */
-const BREAKS: Partial<Record<PlantedBug, string>> = { uncertified_head_sent: "witnessesAreSentWhatIsCertified" };
-
-/** These show beside a liar alone, with this lie; the sentence that is broken says what it costs. */
-const LIE_OF: Partial<Record<PlantedBug, { readonly lie: LieName; readonly breaks: string }>> = {
-  covered_roots_not_compared: { lie: "late_second_tree", breaks: "aContradictionIsInEvidence" },
-  followers_tell_the_leader_alone: { lie: "other_bytes", breaks: "aContradictionIsInEvidence" },
-  halted_node_keeps_its_lines: { lie: "other_bytes", breaks: "aContradictionIsInEvidence" },
-  leader_alone_is_asked: { lie: "kept_cosignatures", breaks: "othersCosignaturesSuffice" },
-  lines_not_exchanged: { lie: "two_trees", breaks: "aContradictionIsInEvidence" },
-  lines_not_verified: { lie: "forged_lines", breaks: "noHonestNodeIsFenced" },
-  lost_origin_stays_stopped: { lie: "other_bytes", breaks: "aLostOriginIsWhatTheLogRecords" },
-  silent_leader_followed: { lie: "silent_leader", breaks: "aSilentLeaderIsAbandoned" },
-  refusals_taken_for_answers: { lie: "refusing_leader", breaks: "aSilentLeaderIsAbandoned" },
-  any_decision_answers: { lie: "pretending_leader", breaks: "aSilentLeaderIsAbandoned" },
-  unreadable_entries_acknowledged: { lie: "unreadable_entries", breaks: "noHonestNodeHalts" },
-  stamps_not_bounded: { lie: "future_stamps", breaks: "recordedTimeIsNotAhead" },
-  state_head_not_checked: { lie: "forged_states", breaks: "onlySignedActsCount" },
-  named_key_counts: { lie: "two_trees", breaks: "aNamedKeyCountsNoMore" },
-  fork_stops_nothing: { lie: "other_bytes", breaks: "aForkedOriginStops" },
-  certificates_not_waited_for: { lie: "own_writes_alone", breaks: "nothingAcknowledgedContradicts" },
+/** These show beside a liar alone, with this lie. */
+const LIE_OF: Partial<Record<PlantedBug, LieName>> = {
+  covered_roots_not_compared: "late_second_tree",
+  followers_tell_the_leader_alone: "other_bytes",
+  halted_node_keeps_its_lines: "other_bytes",
+  leader_alone_is_asked: "kept_cosignatures",
+  lines_not_exchanged: "two_trees",
+  lines_not_verified: "forged_lines",
+  lost_origin_stays_stopped: "other_bytes",
+  silent_leader_followed: "silent_leader",
+  refusals_taken_for_answers: "refusing_leader",
+  any_decision_answers: "pretending_leader",
+  unreadable_entries_acknowledged: "unreadable_entries",
+  stamps_not_bounded: "future_stamps",
+  state_head_not_checked: "forged_states",
+  named_key_counts: "two_trees",
+  fork_stops_nothing: "other_bytes",
+  certificates_not_waited_for: "own_writes_alone",
 };
 /** Where one liar is excluded. */
 const EXCLUDING: ReadonlySet<PlantedBug> = new Set(["certificates_not_waited_for"]);
@@ -88,38 +91,111 @@ const LIAR_SEEDS_MAX = 10;
 /** These show when a forked origin is given up. */
 const GIVES_UP: ReadonlySet<PlantedBug> = new Set(["lost_origin_stays_stopped"]);
 
+/** These must be seen as their sentence in the first life that breaks any, and not as what follows from it. */
+const SEEN_AT_ONCE: ReadonlySet<PlantedBug> = new Set([
+  "uncertified_head_sent",
+  ...(Object.keys(LIE_OF) as PlantedBug[]),
+]);
+
 /** A life in which a sentence is broken. */
-type BrokenLife = Pick<LifeResult, "seed" | "broken">;
+type BrokenLife = Pick<LifeResult, "seed"> & { readonly broken: Broken };
 
-/** The first life in which the bug breaks a sentence; null: none of as many as it may take. */
-export async function findPlantedBug(bug: PlantedBug): Promise<BrokenLife | null> {
-  const lying = LIE_OF[bug];
-  if (lying !== undefined) return firstBrokenBeside(lying.lie, bug);
-  for (let seed = 1; seed <= SEEDS_MAX; seed++) {
-    const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
-    const result = await liveOneLife({
-      seed,
-      bugs: new Set([bug]),
-      ...(faults === undefined ? {} : { faults }),
-      ...(grows === undefined ? {} : { grows }),
-      ...(WATCHED.has(bug) ? { witnesses: 3 } : {}),
-    });
-    if (result.broken !== null) return result;
-  }
-  return null;
+/** What came of the search for one bug. */
+export interface PlantedFind {
+  /** Which bug in which pass: counted from 1. */
+  readonly place: number;
+  readonly bug: PlantedBug;
+  /** 1: the first seeds; each later pass takes others. */
+  readonly pass: number;
+  /** How many lives it took. */
+  readonly lives: number;
+  /** The life that breaks a sentence which the bug ought to break; null: none of as many as it may take. */
+  readonly found: BrokenLife | null;
+  /** Lives before it that broke other sentences. */
+  readonly others: readonly BrokenLife[];
+  /** What is wrong with that; null: it was found as it should be. */
+  readonly complaint: string | null;
 }
 
-async function firstBrokenBeside(lie: LieName, bug: PlantedBug): Promise<BrokenLife | null> {
-  const shape = EXCLUDING.has(bug) ? { nodes: 4, quorum: 3 } : { nodes: 3, quorum: 2 };
-  for (let seed = 1; seed <= LIAR_SEEDS_MAX; seed++) {
+interface PlantedFinds {
+  /** The first place: the list is gone through again and again, and each pass has seeds of its own. */
+  readonly from: number;
+  readonly count: number;
+  readonly jobs: number;
+  readonly isOver: () => boolean;
+  /** In the order in which they end. */
+  readonly onFind: (find: PlantedFind) => void;
+}
+
+/** Looks for one planted bug after the other. */
+export async function findPlantedBug({ onFind, ...series }: PlantedFinds): Promise<void> {
+  const thread = { file: "planted-worker.js", common: null };
+  await liveMany<PlantedFind>({ ...series, live: findAt, thread, onResult: onFind });
+}
+
+/** A function of the place. */
+export async function findAt(place: number): Promise<PlantedFind> {
+  const bug = BUGS[(place - 1) % BUGS.length];
+  if (bug === undefined) throw new RangeError(`there is no place ${place}`);
+  return findWith(bug, place, (seed, bugs) => liveFor(bug, seed, bugs));
+}
+
+/** @param live a life of a seed, with the bug or without */
+export async function findWith(
+  bug: PlantedBug,
+  place: number,
+  live: (seed: number, bugs: Bugs) => Promise<Pick<LifeResult, "seed" | "broken">>,
+): Promise<PlantedFind> {
+  const pass = Math.ceil(place / BUGS.length);
+  const max = LIE_OF[bug] === undefined ? SEEDS_MAX : LIAR_SEEDS_MAX;
+  const first = 1 + (pass - 1) * SEEDS_MAX;
+  const others: BrokenLife[] = [];
+  const findOf = (lives: number, found: BrokenLife | null, complaint: string | null): PlantedFind => {
+    return { place, bug, pass, lives, found, others, complaint };
+  };
+  for (let seed = first; seed < first + max; seed++) {
+    const { broken } = await live(seed, new Set([bug]));
+    if (broken === null) continue;
+    const lives = seed - first + 1;
+    const alone = await live(seed, NO_BUGS);
+    // Whatever broke it, it was not the bug.
+    if (alone.broken !== null) {
+      return findOf(lives, null, `seed ${seed} without it: ${told(alone.broken)}; with it: ${told(broken)}`);
+    }
+    if (brokenBy(bug).includes(broken.sentence)) return findOf(lives, { seed, broken }, null);
+    others.push({ seed, broken });
+    if (SEEN_AT_ONCE.has(bug)) return findOf(lives, null, `seen as ${told(broken)}, at seed ${seed}`);
+  }
+  const instead = others.map(({ seed, broken }) => `seed ${seed}: ${told(broken)}`);
+  return findOf(
+    max,
+    null,
+    `not found from seed ${first} on; ${instead.slice(0, 3).join("; ") || "every sentence held"}`,
+  );
+}
+
+function told({ sentence, detail }: Broken): string {
+  return `${sentence} (${detail.slice(0, TOLD_MAX)})`;
+}
+
+async function liveFor(bug: PlantedBug, seed: number, bugs: Bugs): Promise<Pick<LifeResult, "seed" | "broken">> {
+  const lie = LIE_OF[bug];
+  if (lie !== undefined) {
+    const shape = EXCLUDING.has(bug) ? { nodes: 4, quorum: 3 } : { nodes: 3, quorum: 2 };
     const more = GIVES_UP.has(bug) ? ({ givesUp: true, lieMs: 200 } as const) : {};
-    const result = await liveBesideALiar({ seed, ...shape, lie, bugs: new Set([bug]), ...more });
-    if (result.broken !== null) return result;
+    return liveBesideALiar({ seed, ...shape, lie, bugs, ...more });
   }
-  return null;
+  const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
+  return liveOneLife({
+    seed,
+    bugs,
+    ...(faults === undefined ? {} : { faults }),
+    ...(grows === undefined ? {} : { grows }),
+    ...(WATCHED.has(bug) ? { witnesses: 3 } : {}),
+  });
 }
 
-/** The sentence, as a pattern, that the bug must be seen to break. */
-export function brokenBy(bug: PlantedBug): RegExp {
-  return new RegExp(`^${LIE_OF[bug]?.breaks ?? BREAKS[bug] ?? "[a-z][A-Za-z]+"}$`);
+/** The sentences that the bug ought to break. */
+export function brokenBy(bug: PlantedBug): readonly string[] {
+  return SENTENCES_OF[bug];
 }

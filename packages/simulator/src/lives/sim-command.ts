@@ -4,12 +4,16 @@ import { parseArgs } from "node:util";
 import { SERVICE_VERSION } from "@event-anchoring/control-contract";
 import { GROWTH_NAMES } from "../trust/cluster-plan.ts";
 import { ASKED_FOR, FAULTS, type Fault } from "../faults/faults.ts";
+import { type LiarLifeResult, liveBesideALiar } from "../liar/liar-life.ts";
+import { LIES, type LieName } from "../lies/all-lies.ts";
+import { type DrawnLife, LIAR_SHAPES, liveDrawnLife } from "./drawn-life.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { type CommonOptions, type Series, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
 import { formatLine } from "../world/life-trace.ts";
 
 const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
+npm run sim -- --drawn N       lives what the gate of lives lives for this seed, and names the command of its story
 npm run sim -- --minutes M     explores lives for so long, with progress and a rate
 npm run sim -- --seeds K       as many lives
 
@@ -21,6 +25,8 @@ npm run sim -- --seeds K       as many lives
   --grows 1-3|3-5|3-5-3
                     how clusters grow; the last gives it up (default: drawn from the seed)
   --faults a,b      which faults may strike (default: drawn from the seed)
+  --lie NAME        with --seed: beside a liar, without other faults; --lie list names the lies
+  --quorum K        with --lie: of 3, 4 or 5 nodes, as --nodes says (default: 2 of 3)
   --bug NAME        with a planted bug; --bug list names them
   --quiet           with --seed: the verdict alone
   --json            one line for each life, and nothing else
@@ -42,6 +48,9 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
     args: [...argv],
     options: {
       seed: { type: "string" },
+      drawn: { type: "string" },
+      lie: { type: "string" },
+      quorum: { type: "string" },
       minutes: { type: "string" },
       seeds: { type: "string" },
       from: { type: "string" },
@@ -67,6 +76,12 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
     for (const [name, what] of Object.entries(PLANTED_BUGS)) out.write(`${name.padEnd(36)} ${what}\n`);
     return 0;
   }
+  if (values.lie === "list") {
+    out.write(`${Object.keys(LIES).join("\n")}\n`);
+    return 0;
+  }
+  if (values.drawn !== undefined) return replayDrawn(values.drawn, out, err);
+  if (values.lie !== undefined || values.quorum !== undefined) return replayBesideALiar(values, out, err);
   const common = commonOptions(values);
   if (typeof common === "string") {
     err.write(`${common}\n${SIM_HELP}`);
@@ -78,6 +93,13 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
   const jobs = Number(values.jobs ?? availableParallelism());
   const range = { from, count: Number(values.seeds ?? 1e9), untilMs, jobs };
   return values.json ? report(range, common, out) : explore(range, common, out);
+}
+
+interface LiarValues {
+  readonly seed?: string;
+  readonly lie?: string;
+  readonly quorum?: string;
+  readonly quiet: boolean;
 }
 
 interface Values {
@@ -119,6 +141,72 @@ async function replay(seed: number, common: CommonOptions, isQuiet: boolean, out
   const result = await liveOneLife({ ...common, seed, ...(isQuiet ? {} : { onLine }) });
   out.write(`${verdictOf(result)}\n`);
   return result.broken === null ? 0 : 1;
+}
+
+/** As long as drawn lives have it. A test compares what both commands tell. */
+const DRAWN_HARM_S = 50;
+
+async function replayDrawn(text: string, out: Out, err: Out): Promise<number> {
+  const seed = seedOf(text);
+  if (seed === null) {
+    err.write(`--drawn takes a seed, not ${text}\n${SIM_HELP}`);
+    return 2;
+  }
+  const life = await liveDrawnLife(seed);
+  const { shape, lie, broken, simulatedMs, acknowledged } = life;
+  const beside = lie === null ? "" : `: ${lie}`;
+  out.write(
+    `${headOf(seed, broken)}${(simulatedMs / 1000).toFixed(1)} s, ${shape}${beside}, ${acknowledged} acknowledged\n`,
+  );
+  out.write(`Its story: npm run sim -- ${storyOf(life)}\n`);
+  return broken === null ? 0 : 1;
+}
+
+/** The flags that live the same life, with every line. */
+function storyOf({ seed, shape, lie }: DrawnLife): string {
+  const flags = `--seed ${seed} --harm-seconds ${DRAWN_HARM_S}`;
+  if (lie === null) return flags;
+  const [nodes, quorum] = LIAR_SHAPES.find((one) => shape === `${one[0]} nodes, quorum ${one[1]}, one lies`) ?? [];
+  if (nodes === undefined) throw new Error(`no cluster beside a liar has this shape: ${shape}`);
+  return `${flags} --lie ${lie} --nodes ${nodes} --quorum ${quorum}`;
+}
+
+async function replayBesideALiar(values: Values & LiarValues, out: Out, err: Out): Promise<number> {
+  const { seed: text = "", lie, nodes = "3", quorum = "2", "harm-seconds": harm, bug, quiet } = values;
+  const seed = seedOf(text);
+  const name = (Object.keys(LIES) as LieName[]).find((each) => each === lie);
+  const shape = LIAR_SHAPES.find((one) => one.join() === [nodes, quorum].join());
+  const isBugKnown = bug === undefined || bug in PLANTED_BUGS;
+  const isPlain = [values.faults, values.grows, values.witnesses].every((flag) => flag === undefined);
+  if (seed === null || name === undefined || shape === undefined || !isBugKnown || !isPlain) {
+    const shapes = LIAR_SHAPES.map(([of, k]) => `${k} of ${of}`).join(", ");
+    err.write(
+      `--lie takes one of the list, a seed, a quorum of ${shapes}, and no faults, growth or witnesses\n${SIM_HELP}`,
+    );
+    return 2;
+  }
+  const result = await liveBesideALiar({
+    seed,
+    nodes: shape[0],
+    quorum: shape[1],
+    lie: name,
+    ...(harm === undefined ? {} : { lieMs: Number(harm) * 1000 }),
+    ...(bug === undefined ? {} : { bugs: new Set([bug as PlantedBug]) }),
+    ...(quiet ? {} : { onLine: (line) => out.write(`${formatLine(line)}\n`) }),
+  });
+  out.write(`${liarVerdictOf(result, `${nodes} nodes, quorum ${quorum}, one lies: ${name}`)}\n`);
+  return result.broken === null ? 0 : 1;
+}
+
+/** Null: it is none. */
+function seedOf(text: string): number | null {
+  const seed = Number(text);
+  return Number.isSafeInteger(seed) && seed >= 1 ? seed : null;
+}
+
+function liarVerdictOf({ seed, broken, simulatedMs, acknowledged, traceHash }: LiarLifeResult, what: string): string {
+  const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${what}, ${acknowledged} acknowledged`;
+  return `${headOf(seed, broken)}${lived}\ntrace ${traceHash}`;
 }
 
 interface Range {
@@ -185,9 +273,13 @@ function verdictOf(result: LifeResult): string {
   const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${nodes} nodes, ${happenings} happenings, ${entries} entries`;
   const watched = result.witnesses === 0 ? "" : `, ${result.witnessLines} lines of ${result.witnesses} witnesses`;
   const told = `${lived}, ${acknowledged} acknowledged${watched}; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
-  if (result.broken === null) return `seed ${result.seed}: every sentence held. ${told}`;
-  const { sentence, detail, atMs } = result.broken;
-  return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
+  return `${headOf(result.seed, result.broken)}${told}`;
+}
+
+function headOf(seed: number, broken: LifeResult["broken"]): string {
+  if (broken === null) return `seed ${seed}: every sentence held. `;
+  const { sentence, detail, atMs } = broken;
+  return `seed ${seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n`;
 }
 
 /** Seed, invariant, the newest lines, and how to reproduce it: for a failing test. */
