@@ -67,6 +67,14 @@ describe("a life that was once found broken", () => {
   });
 });
 
+describe("a growing cluster that was once found broken", () => {
+  // A leader refused what it could not certify; a follower that knew less abandoned it when the faults were over.
+  test.each([25, 64])("holds with seed %i", async (seed) => {
+    const { broken } = await liveOneLife({ seed, grows: "1-3", faults: ["isolate", "copy_comes_late"] });
+    expect(broken).toBeNull();
+  });
+});
+
 describe("a log that is bounded in bytes alone", () => {
   /** How many states were taken over, in lives in which nodes are away for a while. */
   async function takenOver(bytes: number): Promise<number> {
