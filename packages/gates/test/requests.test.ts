@@ -98,15 +98,17 @@ describe("bytes", () => {
     const all = answersIn(Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${one}${chunked}HTTP/1.0 400 Bad\r\n\r\nend`));
     expect(all).toEqual({
       answers: [
-        { status: 503, text: "{}", isWhole: true },
-        { status: 500, text: "x", isWhole: true },
-        { status: 400, text: "end", isWhole: false },
+        { status: 503, text: "{}", isWhole: true, isStream: false },
+        { status: 500, text: "x", isWhole: true, isStream: false },
+        { status: 400, text: "end", isWhole: false, isStream: false },
       ],
       unreadable: null,
     });
-    expect(answersIn(Buffer.from(one.slice(0, -1))).answers).toEqual([{ status: 503, text: "{", isWhole: false }]);
+    expect(answersIn(Buffer.from(one.slice(0, -1))).answers).toEqual([
+      { status: 503, text: "{", isWhole: false, isStream: false },
+    ]);
     expect(answersIn(Buffer.from(`${one}noise`))).toEqual({
-      answers: [{ status: 503, text: "{}", isWhole: true }],
+      answers: [{ status: 503, text: "{}", isWhole: true, isStream: false }],
       unreadable: "noise",
     });
   });
@@ -191,11 +193,15 @@ describe("a server that is judged", () => {
   const GET = "GET /v1/limits HTTP/1.1\r\nhost: a\r\n\r\n";
 
   /** A server that says this to the first bytes of each connection. */
-  async function saying(text: string): Promise<TcpServer> {
+  /** @param drop said again and again, for ever */
+  async function saying(text: string, drop = ""): Promise<TcpServer> {
     const plain = createTcpServer({ allowHalfOpen: true }, (socket) => {
       held.add(socket);
       socket.on("error", () => {});
       socket.once("data", () => void socket.write(text));
+      if (drop === "") return;
+      const again = setInterval(() => void socket.write(drop), 100);
+      socket.once("close", () => clearInterval(again));
     });
     await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve));
     return plain;
@@ -240,6 +246,18 @@ describe("a server that is judged", () => {
     for (const one of [plain, noise]) await new Promise((resolve) => one.close(resolve));
     expect(failures.map((failure) => failure.slice(0, 40))).toEqual([expect.stringContaining("500 ")]);
     expect(ofNoise[0]).toContain("no answer of HTTP: noise");
+  });
+
+  test("are answered by a stream, which never closes; bytes for ever are no answer", async () => {
+    const cut = spoiled(GET + GET.slice(0, -4));
+    const stream = await saying("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n:\n\n");
+    const found = await judgeAll([cut], { listening: stream, timeoutMs: 60_000 });
+    const drips = await saying("HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n", "x");
+    const dripping = await judgeAll([cut], { listening: drips, timeoutMs: 1000 });
+    for (const socket of held) socket.destroy();
+    for (const one of [stream, drips]) await new Promise((resolve) => one.close(resolve));
+    expect([found.counted, found.failures]).toEqual([1, []]);
+    expect([dripping.counted, dripping.figures]).toEqual([0, { "spoiled, silent": 1 }]);
   });
 
   test("must answer or close when no more bytes come; what does neither is a failure, and not counted", async () => {

@@ -5,6 +5,8 @@ export interface GivenAnswer {
   readonly text: string;
   /** Whether nothing of it is missing; a stream is whole with its head, for it has no end. */
   readonly isWhole: boolean;
+  /** Nothing else is ever answered on this connection. */
+  readonly isStream: boolean;
 }
 
 /** What a server has said on one connection. */
@@ -38,7 +40,10 @@ export function answersIn(bytes: Buffer): GivenAnswers {
     if (head === null || body === null) {
       return { answers, unreadable: bytes.toString("latin1", at, at + SHOWN_MAX) };
     }
-    if (head.status >= 200) answers.push({ status: head.status, text: body.text, isWhole: body.end !== null });
+    if (head.status >= 200) {
+      const isStream = STREAM.test(head.fields);
+      answers.push({ status: head.status, text: body.text, isWhole: body.end !== null, isStream });
+    }
     at = body.end ?? bytes.length;
   }
   return { answers, unreadable: null };

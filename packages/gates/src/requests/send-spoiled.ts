@@ -9,9 +9,9 @@ import type { Door } from "./raw-connection.ts";
 export interface SpoiledOutcome {
   readonly answers: readonly GivenAnswer[];
   /**
-   * - `answered`: every whole request among the bytes has its whole answer, or the answer is a stream.
+   * - `answered`: every whole request among the bytes has its whole answer, or the last answer is a stream.
    * - `closed`: the server has ended the connection.
-   * - `silent`: it has done neither in all the time that it had.
+   * - `silent`: it has done neither in all the time that it had, whatever else it has sent.
    * - `unreached`: there was no connection.
    */
   readonly end: "answered" | "closed" | "silent" | "unreached";
@@ -38,6 +38,8 @@ export function sendSpoiled(door: Door, bytes: Buffer, timeoutMs: number): Promi
   const isOwed = whole > 0 && !hasRest;
   return new Promise((resolve) => {
     const exchange = new SpoiledExchange(socket, whole, isOwed, timeoutMs, resolve);
+    // Bytes that come for ever are no silence, and no answer.
+    const deadline = setTimeout(() => exchange.finish("silent"), 2 * timeoutMs + GRACE_MS);
     const readyEvent = door.ca === null ? "connect" : "secureConnect";
     socket.setTimeout(timeoutMs);
     socket.on("timeout", () => exchange.silence());
@@ -48,7 +50,10 @@ export function sendSpoiled(door: Door, bytes: Buffer, timeoutMs: number): Promi
     socket.on("data", (part: Buffer) => exchange.receive(part));
     // A close follows a reset; without a connection it means that there was none.
     socket.on("error", () => {});
-    socket.once("close", () => exchange.finish(exchange.isReached ? "closed" : "unreached"));
+    socket.once("close", () => {
+      clearTimeout(deadline);
+      exchange.finish(exchange.isReached ? "closed" : "unreached");
+    });
   });
 }
 
@@ -87,8 +92,9 @@ class SpoiledExchange {
   /** Finishes, or sets how long the server may now be silent. */
   next(): void {
     if (this.#isFinished) return;
-    const isAllThere = this.#wholeAnswers() >= this.#whole;
-    if (isAllThere && this.#isOwed) this.finish("answered");
+    const { answers } = answersIn(this.#bytes);
+    const isAllThere = answers.filter(({ isWhole }) => isWhole).length >= this.#whole;
+    if ((isAllThere && this.#isOwed) || answers.at(-1)?.isStream === true) this.finish("answered");
     else this.#socket.setTimeout(isAllThere && !this.#hasEnded ? GRACE_MS : this.#timeoutMs);
   }
 
