@@ -44,7 +44,6 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   signed_entries_not_known_committed: ["signed_entry_offered_anew"],
   commit_hint_missing_after_compaction: ["kill"],
   compaction_beyond_tables: ["kill"],
-  compaction_beyond_enough: ["isolate", "copy_comes_late"],
   read_index_before_own_term: ["power", "promise_fault", "isolate", "slow_disk"],
   not_after_ignored: ["copy_comes_late"],
   stale_membership_change_applied: ["membership_change_comes_late"],
@@ -61,6 +60,9 @@ const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> 
   compaction_beyond_enough: "1-3",
   read_index_before_own_term: "1-3",
 };
+
+/** These take longer than lives have by themselves, milliseconds. */
+const HARM_MS_OF: Partial<Record<PlantedBug, number>> = { compaction_beyond_enough: 50_000 };
 
 /** These need witnesses. */
 const WATCHED: ReadonlySet<PlantedBug> = new Set(["witness_lines_not_verified", "uncertified_head_sent"]);
@@ -185,12 +187,13 @@ async function liveFor(bug: PlantedBug, seed: number, bugs: Bugs): Promise<Pick<
     const more = GIVES_UP.has(bug) ? ({ givesUp: true, lieMs: 200 } as const) : {};
     return liveBesideALiar({ seed, ...shape, lie, bugs, ...more });
   }
-  const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
+  const [faults, grows, harmMs] = [FAULTS_OF[bug], GROWTH_OF[bug], HARM_MS_OF[bug]];
   return liveOneLife({
     seed,
     bugs,
     ...(faults === undefined ? {} : { faults }),
     ...(grows === undefined ? {} : { grows }),
+    ...(harmMs === undefined ? {} : { harmMs }),
     ...(WATCHED.has(bug) ? { witnesses: 3 } : {}),
   });
 }
