@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
-import { PLANTED_BUGS, findPlantedBug } from "@event-anchoring/simulator";
+import { PLANTED_BUGS, findPlantedBugs } from "@event-anchoring/simulator";
 
 describe("the simulator finds every planted bug", () => {
   const found: string[] = [];
@@ -11,7 +11,7 @@ describe("the simulator finds every planted bug", () => {
     "%s",
     async (bug, place) => {
       const complaints: (string | null)[] = [];
-      await findPlantedBug({
+      await findPlantedBugs({
         from: place,
         count: 1,
         jobs: 1,

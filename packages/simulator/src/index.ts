@@ -7,7 +7,7 @@ export { NO_BUGS } from "./planted/planted-bugs.ts";
 export { Seeded } from "./world/seeded.ts";
 export { PLANTED_BUGS } from "./planted/planted-bugs.ts";
 export type { PlantedBug } from "./planted/planted-bugs.ts";
-export { brokenBy, findPlantedBug } from "./lives/find-planted-bug.ts";
+export { brokenBy, findPlantedBugs } from "./lives/find-planted-bugs.ts";
 export { liveOneLife } from "./lives/life.ts";
 export { LIAR_SHAPES, liveDrawnLives } from "./lives/drawn-life.ts";
 export { LifeError } from "./lives/life-pool.ts";

@@ -1,4 +1,4 @@
-import { PLANTED_BUGS, findPlantedBug } from "@event-anchoring/simulator";
+import { PLANTED_BUGS, findPlantedBugs } from "@event-anchoring/simulator";
 import type { Gate } from "./gate.ts";
 import { CONSENSUS_SOURCES } from "./sources.ts";
 
@@ -16,7 +16,7 @@ export const PLANTED: Gate = {
   means: { "seeds taken": null },
   missing: () => null,
   run: async ({ from, jobs, isOver, note, fail }) => {
-    await findPlantedBug({
+    await findPlantedBugs({
       from,
       count: Number.MAX_SAFE_INTEGER - from,
       jobs,

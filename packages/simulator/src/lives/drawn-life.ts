@@ -3,7 +3,7 @@ import { LIES, type LieName } from "../lies/all-lies.ts";
 import type { Broken } from "../machine/invariants.ts";
 import { Seeded } from "../world/seeded.ts";
 import { liveOneLife } from "./life.ts";
-import { type Series, liveMany } from "./life-pool.ts";
+import { type Lives, type Series, liveMany } from "./life-pool.ts";
 
 /** One life of which the seed draws all: whether a member lies too. */
 export interface DrawnLife {
@@ -18,12 +18,7 @@ export interface DrawnLife {
   readonly acknowledged: number;
 }
 
-interface DrawnLives {
-  /** The first seed. */
-  readonly from: number;
-  readonly count: number;
-  readonly jobs: number;
-  readonly isOver: () => boolean;
+interface DrawnLives extends Lives {
   readonly onResult: (life: DrawnLife) => void;
 }
 
@@ -37,7 +32,7 @@ export const LIAR_SHAPES = [
 
 const ONE_LIAR_IN = 5;
 /** Faults strike, or a member lies, for so long: with birth and recovery it is a minute. */
-const HARM_MS = 50_000;
+export const DRAWN_HARM_MS = 50_000;
 
 /** Lives of a minute, one in five beside a liar. */
 export async function liveDrawnLives(lives: DrawnLives): Promise<void> {
@@ -52,7 +47,7 @@ export async function liveDrawnLives(lives: DrawnLives): Promise<void> {
 /** A function of the seed. */
 export async function liveDrawnLife(seed: number): Promise<DrawnLife> {
   if (seed % ONE_LIAR_IN === 0) return liveWithALiar(seed);
-  const { nodes, broken, simulatedMs, acknowledged } = await liveOneLife({ seed, harmMs: HARM_MS });
+  const { nodes, broken, simulatedMs, acknowledged } = await liveOneLife({ seed, harmMs: DRAWN_HARM_MS });
   return { seed, shape: `${nodes} nodes`, lie: null, broken, simulatedMs, acknowledged };
 }
 
@@ -60,7 +55,7 @@ async function liveWithALiar(seed: number): Promise<DrawnLife> {
   const random = new Seeded(seed, 11);
   const [nodes, quorum] = random.pick(LIAR_SHAPES);
   const lie = random.pick(Object.keys(LIES) as LieName[]);
-  const life = await liveBesideALiar({ seed, nodes, quorum, lie, lieMs: HARM_MS });
+  const life = await liveBesideALiar({ seed, nodes, quorum, lie, lieMs: DRAWN_HARM_MS });
   const { broken, simulatedMs, acknowledged } = life;
   return { seed, shape: `${nodes} nodes, quorum ${quorum}, one lies`, lie, broken, simulatedMs, acknowledged };
 }

@@ -5,16 +5,21 @@ import type { LifeOptions } from "./life.ts";
 /** What all lives of a series have in common. */
 export type CommonOptions = Omit<LifeOptions, "seed" | "onLine">;
 
-export interface Series<Result> {
+/** Which lives, and how they are lived. */
+export interface Lives {
+  /** The first seed. */
   readonly from: number;
   readonly count: number;
-  readonly live: (seed: number) => Promise<Result>;
-  /** A thread that answers each seed as `live` does: its file beside this one, and what it is given. */
-  readonly thread: { readonly file: string; readonly common: unknown };
   /** Threads that run lives in parallel. The lives are the same for any number. */
   readonly jobs: number;
   /** Called before each life. */
   readonly isOver: () => boolean;
+}
+
+export interface Series<Result> extends Lives {
+  readonly live: (seed: number) => Promise<Result>;
+  /** A thread that answers each seed as `live` does: its file beside this one, and what it is given. */
+  readonly thread: { readonly file: string; readonly common: unknown };
   /** In the order in which they end. */
   readonly onResult: (result: Result) => void;
 }

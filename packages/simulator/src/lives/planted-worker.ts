@@ -1,6 +1,6 @@
 /** A thread that looks for one planted bug for each place it is sent. */
 import { parentPort } from "node:worker_threads";
-import { findAt } from "./find-planted-bug.ts";
+import { findAt } from "./find-planted-bugs.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the body of a thread");

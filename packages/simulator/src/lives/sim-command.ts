@@ -6,7 +6,7 @@ import { GROWTH_NAMES } from "../trust/cluster-plan.ts";
 import { ASKED_FOR, FAULTS, type Fault } from "../faults/faults.ts";
 import { type LiarLifeResult, liveBesideALiar } from "../liar/liar-life.ts";
 import { LIES, type LieName } from "../lies/all-lies.ts";
-import { type DrawnLife, LIAR_SHAPES, liveDrawnLife } from "./drawn-life.ts";
+import { DRAWN_HARM_MS, type DrawnLife, LIAR_SHAPES, liveDrawnLife } from "./drawn-life.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { type CommonOptions, type Series, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
@@ -143,9 +143,6 @@ async function replay(seed: number, common: CommonOptions, isQuiet: boolean, out
   return result.broken === null ? 0 : 1;
 }
 
-/** As long as drawn lives have it. A test compares what both commands tell. */
-const DRAWN_HARM_S = 50;
-
 async function replayDrawn(text: string, out: Out, err: Out): Promise<number> {
   const seed = seedOf(text);
   if (seed === null) {
@@ -164,7 +161,7 @@ async function replayDrawn(text: string, out: Out, err: Out): Promise<number> {
 
 /** The flags that live the same life, with every line. */
 function storyOf({ seed, shape, lie }: DrawnLife): string {
-  const flags = `--seed ${seed} --harm-seconds ${DRAWN_HARM_S}`;
+  const flags = `--seed ${seed} --harm-seconds ${DRAWN_HARM_MS / 1000}`;
   if (lie === null) return flags;
   const [nodes, quorum] = LIAR_SHAPES.find((one) => shape === `${one[0]} nodes, quorum ${one[1]}, one lies`) ?? [];
   if (nodes === undefined) throw new Error(`no cluster beside a liar has this shape: ${shape}`);

@@ -2,7 +2,7 @@ import { liveBesideALiar } from "../liar/liar-life.ts";
 import type { LieName } from "../lies/all-lies.ts";
 import type { Broken } from "../machine/invariants.ts";
 import { type Bugs, NO_BUGS, PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
-import { liveMany } from "./life-pool.ts";
+import { type Lives, liveMany } from "./life-pool.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { SENTENCES_OF } from "./planted-bug-sentences.ts";
 
@@ -119,18 +119,14 @@ export interface PlantedFind {
   readonly complaint: string | null;
 }
 
-interface PlantedFinds {
-  /** The first place: the list is gone through again and again, and each pass has seeds of its own. */
-  readonly from: number;
-  readonly count: number;
-  readonly jobs: number;
-  readonly isOver: () => boolean;
+/** A seed is a place: the list is gone through again and again, and each pass has seeds of its own. */
+interface PlantedFinds extends Lives {
   /** In the order in which they end. */
   readonly onFind: (find: PlantedFind) => void;
 }
 
 /** Looks for one planted bug after the other. */
-export async function findPlantedBug({ onFind, ...series }: PlantedFinds): Promise<void> {
+export async function findPlantedBugs({ onFind, ...series }: PlantedFinds): Promise<void> {
   const thread = { file: "planted-worker.js", common: null };
   await liveMany<PlantedFind>({ ...series, live: findAt, thread, onResult: onFind });
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { PLANTED_BUGS, type PlantedBug, brokenBy } from "@event-anchoring/simulator";
-import { findWith } from "../src/lives/find-planted-bug.ts";
+import { findWith } from "../src/lives/find-planted-bugs.ts";
 
 const SOURCES = fileURLToPath(new URL("../src", import.meta.url));
 const BUGS = Object.keys(PLANTED_BUGS) as PlantedBug[];
