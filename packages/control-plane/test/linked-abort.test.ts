@@ -1,6 +1,11 @@
+import { execFile } from "node:child_process";
 import { getEventListeners } from "node:events";
+import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { LinkedAbort } from "../src/ports/linked-abort.ts";
+
+const BUILT = new URL("../dist/ports/linked-abort.js", import.meta.url).href;
+const run = promisify(execFile);
 
 describe("a linked abort", () => {
   test("comes with the first of the others, and has its reason", () => {
@@ -21,6 +26,16 @@ describe("a linked abort", () => {
     const linked = new LinkedAbort(other.signal);
     linked.abort("late");
     expect([linked.signal.reason, other.signal.aborted]).toEqual(["late", false]);
+  });
+
+  test("may be one of many that wait for the same end: Node 20 would warn of more than ten", async () => {
+    const program = `import { LinkedAbort } from ${JSON.stringify(BUILT)};
+      const end = new AbortController();
+      const linked = Array.from({ length: 50 }, () => new LinkedAbort(end.signal));
+      end.abort();
+      console.log(linked.filter(({ signal }) => signal.aborted).length);`;
+    const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program]);
+    expect([stdout, stderr]).toEqual(["50\n", ""]);
   });
 
   test("leaves nothing with the others once it is let go", () => {

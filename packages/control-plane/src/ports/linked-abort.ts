@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /**
  * A signal that aborts with the first of others, or by itself, until it is let go.
  *
@@ -15,7 +17,11 @@ export class LinkedAbort {
 
   constructor(...others: readonly AbortSignal[]) {
     this.#others = others;
-    for (const other of others) other.addEventListener("abort", this.#follow, { once: true });
+    for (const other of others) {
+      // Any number may wait for one end. Node warns of more than ten, which might have been forgotten.
+      setMaxListeners(0, other);
+      other.addEventListener("abort", this.#follow, { once: true });
+    }
     this.#follow();
   }
 

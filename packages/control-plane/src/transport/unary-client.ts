@@ -13,6 +13,7 @@ import {
 import type { AuthContext, UnaryCall } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { concatBytes } from "@event-anchoring/protocol";
+import { LinkedAbort } from "../ports/linked-abort.ts";
 import { PeerCallError } from "./network-types.ts";
 import type { CallAnswer, PeerAddress } from "./network-types.ts";
 import { systemCodeOf } from "./system-code.ts";
@@ -107,10 +108,11 @@ async function begin(call: OutgoingCall): Promise<Begun> {
       request.destroy(new PeerCallError("timeout", `no answer in ${timeoutMs} ms`));
     });
     const onAbort = (): void => void request.destroy(new PeerCallError("aborted", "the caller gave up"));
-    for (const signal of signals) signal.addEventListener("abort", onAbort, { once: true });
+    const over = new LinkedAbort(...signals);
+    over.signal.addEventListener("abort", onAbort, { once: true });
     const finish = (): void => {
       timeout.cancel();
-      for (const signal of signals) signal.removeEventListener("abort", onAbort);
+      over.letGo();
     };
     request.on("error", (error) => {
       finish();
