@@ -9,7 +9,7 @@ import type { CountsReading } from "../src/load/cluster-counts.ts";
 import { readRemoteCluster } from "../src/load/remote-cluster.ts";
 import { comparisonTable } from "../src/run/against.ts";
 import type { LoadRow } from "../src/figures/rows.ts";
-import { rateIn } from "../src/scenarios/simulator.ts";
+import { brokenLifeIn, rateIn } from "../src/scenarios/simulator.ts";
 
 describe("a scrape", () => {
   const scrape = new Scrape(
@@ -146,6 +146,15 @@ describe("two checkouts", () => {
     const table = comparisonTable([{ scenario: "a load", here, there }]);
     expect(table.rows).toEqual([["a load", "150", "100", "1.50", "1.00 – 3.00", "0.50", "–", "–", "–", "–"]]);
   });
+});
+
+test("a life that broke a sentence is named by the command that replays it", () => {
+  const stdout = "from seed 1\n 126.5010 kill             a\nnpm run sim -- --seed 53\n64 lives, 1 broken\n";
+  expect(brokenLifeIn(Object.assign(new Error("Command failed"), { stdout }))?.message).toBe(
+    "a life broke a sentence: npm run sim -- --seed 53",
+  );
+  expect(brokenLifeIn(Object.assign(new Error("Command failed"), { stdout: "from seed 1\n" }))).toBeNull();
+  expect(brokenLifeIn(new Error("aborted"))).toBeNull();
 });
 
 test("the rate of the simulator is the newest that it tells", () => {

@@ -21,11 +21,20 @@ export const SIMULATED_LIVES: ApartScenario = {
     const minutes = Math.max(measureMs, LEAST_MS) / MS_PER_MINUTE;
     const args = [PROGRAM, "--built", "--from", "1", "--jobs", "1", "--minutes", String(minutes)];
     const { stdout } = await reporter.step("living simulated lives", () =>
-      promisify(execFile)(process.execPath, args, signal === null ? {} : { signal }),
+      promisify(execFile)(process.execPath, args, signal === null ? {} : { signal }).catch((error: unknown) => {
+        throw brokenLifeIn(error) ?? error;
+      }),
     );
     return [{ type: "figure", scenario: NAME, measure: SIMULATED_SECONDS, value: rateIn(stdout), unit: "" }];
   },
 };
+
+/** @returns which lives broke a sentence, by the commands that replay them; null: the simulator failed otherwise */
+export function brokenLifeIn(error: unknown): Error | null {
+  const told = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
+  const replays = told.match(/^npm run sim -- --seed \d+.*$/gm);
+  return replays === null ? null : new Error(`a life broke a sentence: ${replays.join(", ")}`, { cause: error });
+}
 
 /** The last rate that the simulator has told. */
 export function rateIn(told: string): number {
