@@ -93,7 +93,6 @@ function promisesOf(nodeId: string): Uint8Array {
     lastAppend: { index: 1, term: 1 },
     reached: { index: 1, term: 1 },
     peers: new Map(),
-    forgetLogTo: 0,
     mayLackNewest: false,
   });
   const slotBytes = slotBytesOf(0);

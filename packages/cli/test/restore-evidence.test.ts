@@ -52,7 +52,6 @@ function promises(nodeId: string, treeSize: number, change: Partial<Promises> = 
     lastAppend: { index: 9, term: 2 },
     peers: new Map(),
     stateHead: null,
-    forgetLogTo: 0,
     mayLackNewest: false,
     reached: { index: 9, term: 2 },
     ...change,

@@ -54,7 +54,6 @@ beforeEach(() => {
     },
     reactions: {
       confChange: () => MEMBERS,
-      forgetting: async ({ index }) => void events.push(`erases ${index}`),
       advancing: ({ index }) => events.push(`decided ${index}, state at ${options.state.appliedIndex}`),
       advanced: ({ index }) => events.push(`advanced ${index}`),
       decided: (_entry, { index }: EntryDecision) =>

@@ -33,7 +33,6 @@ function promises(change: Partial<Promises> = {}): Promises {
     lastAppend: { index: 50, term: 5 },
     peers: new Map(),
     stateHead: null,
-    forgetLogTo: 0,
     mayLackNewest: false,
     reached: { index: 50, term: 5 },
     ...change,

@@ -149,7 +149,7 @@ describe("a log that too few other nodes have", () => {
     expect(compacted.at(-1)).toBeGreaterThan(7000);
   });
 
-  test("stays although it holds what an erasure has promised to forget, however long ago", () => {
+  test("stays although it holds what an erasure has to drop, however long ago", () => {
     heldByEnough = 39;
     const log = compaction();
     log.owe(40);
@@ -214,7 +214,7 @@ describe("a log that is bounded in bytes", () => {
   });
 });
 
-describe("what an erasure has promised to forget", () => {
+describe("what an erasure has to drop", () => {
   test("goes at once on a node that does not lead", async () => {
     const log = compaction();
     log.owe(40);
@@ -242,7 +242,7 @@ describe("what an erasure has promised to forget", () => {
     expect(log.owedEntries).toBe(0);
   });
 
-  test("waits until the entry is applied, after a crash between the promise and the apply", async () => {
+  test("waits after a restart until the engine has applied the entry", async () => {
     applied = 39;
     const log = compaction({ forgetLogTo: 40 });
     log.sweep();

@@ -60,7 +60,6 @@ const PROMISES: Promises = {
   lastAppend: { index: 21, term: 4 },
   reached: { index: 23, term: 4 },
   peers: said(),
-  forgetLogTo: 7,
   mayLackNewest: true,
   stateHead: { raftIndex: 40, textHash: new Uint8Array(32).fill(9) },
 };
@@ -222,7 +221,6 @@ describe("saving", () => {
     ["another root of a signed size", { signedHeads: heads(head(9, 10, 2)) }],
     ["an earlier WAL position", { postgres: { ...PROMISES.postgres, walPosition: 1n } }],
     ["a forgotten peer", { peers: new Map() }],
-    ["an erasure taken back", { forgetLogTo: 6 }],
     ["a log that never reached as far", { reached: { index: 22, term: 4 } }],
     ["a longer log of an earlier term", { reached: { index: 99, term: 3 } }],
     ["no state head", { stateHead: null }],

@@ -55,6 +55,7 @@ describe("a simulated life", () => {
 describe("a life that was once found broken", () => {
   test.each([
     [429, 9, "a running leader's database was set back to before what the leader had acknowledged since"],
+    [53, 20, "an older promise file did not know that the log had to forget an erased id"],
     [386, 50, "a follower that had abandoned its leader was looked at before the pause was over"],
     [1549, 50, "the same, with a longer pause"],
     [1596, 50, "two members that lagged behind the log of the only voter never got further"],

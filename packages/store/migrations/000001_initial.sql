@@ -76,6 +76,7 @@ CREATE TABLE state.ledger (
   rules            smallint NOT NULL,  -- by which the next entry is decided (docs/versions.md)
   stamp_ms         bigint  NOT NULL,  -- time of the newest entry: no later one is accepted before it
   group_ids_from   bigint  NOT NULL,  -- groups decided at a lower index are forgotten
+  forget_log_to    bigint  NOT NULL,  -- the newest entry that erased something: the log must begin after it; 0: none
   state_root         bytea NOT NULL CHECK (octet_length(state_root) = 32),  -- of the tree in state.tree_pages
   group_ids_hash     bytea NOT NULL CHECK (octet_length(group_ids_hash) = 32),  -- running hash of all decided groups
   client_events_hash bytea NOT NULL CHECK (octet_length(client_events_hash) = 32),  -- running hash of client events
@@ -85,12 +86,12 @@ CREATE TABLE state.ledger (
 
 INSERT INTO state.ledger
   (applied_index, applied_term, effect, next_sequence, last_accepted_ms, rules, stamp_ms, group_ids_from,
-   state_root, group_ids_hash, client_events_hash, checksum)
-SELECT 0, 0, zeros, 0, 0, 1, 0, 0, zeros, zeros, zeros, '' FROM decode(repeat('00', 32), 'hex') AS zeros;
+   forget_log_to, state_root, group_ids_hash, client_events_hash, checksum)
+SELECT 0, 0, zeros, 0, 0, 1, 0, 0, 0, zeros, zeros, zeros, '' FROM decode(repeat('00', 32), 'hex') AS zeros;
 UPDATE state.ledger SET checksum = sha256(
   int8send(applied_index) || int8send(applied_term) || effect || int8send(next_sequence)
   || int8send(last_accepted_ms) || int2send(rules) || int8send(stamp_ms) || int8send(group_ids_from)
-  || state_root || group_ids_hash || client_events_hash || '\x00'::bytea);
+  || int8send(forget_log_to) || state_root || group_ids_hash || client_events_hash || '\x00'::bytea);
 
 CREATE TABLE state.trust_roots (
   version  bigint  PRIMARY KEY,

@@ -82,8 +82,6 @@ export interface Promises {
   readonly reached: EntryId;
   /** By Raft id, 16 hex digits. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
-  /** The log must drop entries up to and including this one, since clear text in them was erased. 0: none. */
-  readonly forgetLogTo: RaftIndex;
   /** A slot was found damaged at a start, and no peer has confirmed yet that no promise is missing. */
   readonly mayLackNewest: boolean;
 }
@@ -100,7 +98,6 @@ export function brokenPromise(previous: Promises, next: Promises): string | null
   if (next.postgres.walPosition < previous.postgres.walPosition) return "an earlier WAL position";
   if (isBefore(next.reached, previous.reached))
     return `a log that reached ${next.reached.index} after ${previous.reached.index}`;
-  if (next.forgetLogTo < previous.forgetLogTo) return `forgetting to ${next.forgetLogTo} after ${previous.forgetLogTo}`;
   return brokenHead(previous, next) ?? brokenState(previous, next) ?? brokenPeer(previous, next);
 }
 
@@ -264,8 +261,8 @@ export function encodePromises(promises: Promises): Uint8Array {
       .bytes(peer.lifeId, 16);
     writer.u64(peer.term).u64(peer.index).bytes(peer.signature, 64);
   }
-  const { forgetLogTo, mayLackNewest, stateHead } = promises;
-  writer.u64(forgetLogTo).u8(mayLackNewest ? 1 : 0);
+  const { mayLackNewest, stateHead } = promises;
+  writer.u8(mayLackNewest ? 1 : 0);
   writer.u64(stateHead?.raftIndex ?? 0).bytes(stateHead?.textHash ?? ZERO_32, 32);
   return writer.finish();
 }
@@ -289,13 +286,12 @@ export function decodePromises(bytes: Uint8Array): Promises {
   const reached = { index: reader.u64(), term: reader.u64() };
   const signedHeads = readMap(reader, readHead);
   const peers = readMap(reader, readPeer);
-  const forgetLogTo = reader.u64();
   const flag = reader.u8();
   if (flag > 1) throw new DecodeError("value_invalid", `${flag} is neither 0 nor 1`);
   const stateHead = { raftIndex: reader.u64(), textHash: reader.bytes(32) };
   reader.finish();
   const remembered = { signedHeads, stateHead: stateHead.raftIndex === 0 ? null : stateHead, postgres, lastAppend };
-  const others = { reached, peers, forgetLogTo, mayLackNewest: flag === 1 };
+  const others = { reached, peers, mayLackNewest: flag === 1 };
   return { clusterId, nodeId, pairId, incarnation, term, vote, ...remembered, ...others };
 }
 

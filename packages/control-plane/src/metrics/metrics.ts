@@ -220,7 +220,7 @@ function membershipMetrics(gauge: AddSessionGauge): void {
 function upkeepMetrics(gauge: AddSessionGauge): void {
   gauge(
     "log_entries_owed_to_erasures",
-    "Entries in this node's log that an erasure has promised to forget",
+    "Entries in this node's log that an erasure has to drop",
     ({ log }) => log.owedEntries,
   );
   gauge("log_entries", "Entries in this node's log", ({ log }) => log.entries);

@@ -3,7 +3,7 @@ import { type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchori
 import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { isBefore } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
-import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
+import { EngineDeadError, type ConfState, type HardState, type InitialState } from "raft-ts";
 import { type ControlPlaneConfig, peersOf } from "./config.ts";
 import { NodeCounts } from "../session/node-counts.ts";
 import type { Environment } from "../ports/environment.ts";
@@ -343,21 +343,8 @@ export class ControlPlaneNode {
     if (contradiction !== null) throw new WrongRootError(contradiction);
     await this.#assertPromisedRoots(storage, promises);
     const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot);
+    const initial = initialStateOf(storage, promises, confState);
     const { compacted, entries } = loadedLog;
-    const lastIndex = entries.at(-1)?.index ?? compacted.index;
-    const signed = committedBySignature(promises.current, lastIndex);
-    const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index, signed);
-    if (commit > lastIndex) {
-      throw new StoreError("corrupt", `the log ends at ${lastIndex}, committed is ${commit}`);
-    }
-    const stored: HardState = loadedLog.hardState ?? { term: 0, vote: 0n, commit: 0 };
-    const initial: InitialState = {
-      hardState: { ...stored, commit },
-      confState,
-      snapshot: compacted.index === 0 ? null : { ...compacted, confState },
-      entries,
-      applied: loadedLedger.appliedIndex,
-    };
     this.#engine ??= await machine.loadEngine();
     const node = this.#engine.createNode({
       id: identity.raftId,
@@ -381,6 +368,7 @@ export class ControlPlaneNode {
       logSizes: new LogSizes({ compactedTo: compacted.index, applied: loadedLedger.appliedIndex, entries }),
       state,
       stateRoot: loadedLedger.stateRoot,
+      forgetLogTo: loadedLedger.forgetLogTo,
       recorded: storage.recorded,
       cache: new PayloadCache(),
       promises,
@@ -484,4 +472,23 @@ export class ControlPlaneNode {
       this.#options.environment.clock.startTimer(delayMs, resolve);
     });
   }
+}
+
+/**
+ * What the engine starts from. What this node has signed is committed, whether log and tables know it or not.
+ * @throws StoreError `corrupt` if the log lacks what is committed
+ */
+function initialStateOf(
+  { loadedLog, loadedLedger }: Pick<OpenStorage, "loadedLog" | "loadedLedger">,
+  promises: PromiseKeeper,
+  confState: ConfState,
+): InitialState {
+  const { compacted, entries, commitHint } = loadedLog;
+  const applied = loadedLedger.appliedIndex;
+  const lastIndex = entries.at(-1)?.index ?? compacted.index;
+  const commit = Math.max(commitHint, applied, compacted.index, committedBySignature(promises.current, lastIndex));
+  if (commit > lastIndex) throw new StoreError("corrupt", `the log ends at ${lastIndex}, committed is ${commit}`);
+  const stored: HardState = loadedLog.hardState ?? { term: 0, vote: 0n, commit: 0 };
+  const snapshot = compacted.index === 0 ? null : { ...compacted, confState };
+  return { hardState: { ...stored, commit }, confState, snapshot, entries, applied };
 }

@@ -1,6 +1,6 @@
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { furthest } from "@event-anchoring/control-contract";
-import type { EntryId, RaftId, RaftIndex, Term } from "raft-ts";
+import type { EntryId, RaftId, Term } from "raft-ts";
 import type { PeerPromises, PromiseFile, Promises, SignedHead, SignedState } from "./promise-file.ts";
 
 /** Where promises become durable; `save` resolves when they are. */
@@ -9,9 +9,8 @@ export type PromiseStore = Pick<PromiseFile, "current" | "save">;
 /**
  * What this node has promised, in memory and in the promise file.
  *
- * A vote and a signed head are promises: they are durable before anything that depends on them is sent; so is a promise
- * to compact the log, before the erasure is written. The other fields are evidence against forgetting and are written
- * whenever the file is.
+ * A vote and a signed head are promises: they are durable before anything that depends on them is sent. The other
+ * fields are evidence against forgetting and are written whenever the file is.
  */
 export class PromiseKeeper {
   readonly #file: PromiseStore;
@@ -89,12 +88,6 @@ export class PromiseKeeper {
   promiseStateHead(stateHead: SignedState): Promise<void> {
     this.#current = { ...this.#current, stateHead };
     return this.#file.save(this.#current);
-  }
-
-  /** Resolves when it is durable that the log must drop this entry and those before it. */
-  promiseToForget(upTo: RaftIndex): Promise<void> {
-    this.#current = { ...this.#current, forgetLogTo: Math.max(this.#current.forgetLogTo, upTo) };
-    return this.#save();
   }
 
   #save(): Promise<void> {

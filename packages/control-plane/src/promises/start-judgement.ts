@@ -135,7 +135,6 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
     reached: { index: 0, term: 0 },
     peers: new Map(),
     stateHead: null,
-    forgetLogTo: 0,
     mayLackNewest: false,
   };
 }

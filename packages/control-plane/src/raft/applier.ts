@@ -42,8 +42,6 @@ export interface ApplierOptions {
 export interface EntryReactions {
   /** Puts a membership change into force, or refuses it; the members afterwards. */
   confChange(payload: Uint8Array): ConfState;
-  /** Called if the log must not keep the entry. Resolves once the promise file holds that. */
-  forgetting(decision: EntryDecision): Promise<void>;
   /** Decided, and the in-memory state not yet advanced; from here on it may be ahead of the tables. */
   advancing(decision: EntryDecision): void;
   /** Advanced, nothing else begun. */
@@ -113,7 +111,6 @@ export class Applier {
     const { entry, verdicts } = this.#open(raw);
     const [facts] = await Promise.all([this.#factsFor(entry), verdicts]);
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
-    if (decision.isToBeForgotten) await reactions.forgetting(decision);
     reactions.advancing(decision);
     advance(state, decision);
     reactions.advanced(decision);

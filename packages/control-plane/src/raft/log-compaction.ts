@@ -18,7 +18,7 @@ export interface LogCompactionOptions {
   readonly entriesKept: number;
   /** … or the newest of them that take no more than this, if these are fewer. */
   readonly bytesKept: number;
-  /** The log must be compacted up to this index, by a promise made before this session; 0: none. */
+  /** The log must be compacted up to this index: the tables of earlier sessions say so; 0: nothing. */
   readonly forgetLogTo: RaftIndex;
   /** Knows what is applied and, on a leader, how far each member's log reaches. */
   readonly node: Pick<RawNode, "basicStatus" | "status">;
@@ -43,7 +43,7 @@ interface Debt {
 }
 
 /**
- * Compacts old entries: a tenth of what is kept at a time, and without delay what an erasure has promised to drop.
+ * Compacts old entries: a tenth of what is kept at a time, and without delay what an erasure has to drop.
  *
  * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that
  * lags by less finds what it needs, one that lags by more takes over a state.
@@ -66,7 +66,7 @@ export class LogCompaction {
     this.owe(options.forgetLogTo);
   }
 
-  /** How many entries are still in the log that an erasure has promised to drop. */
+  /** How many entries are still in the log that an erasure has to drop. */
   get owedEntries(): number {
     return Math.max(0, (this.#owed.at(-1)?.index ?? 0) - this.#options.sizes.compactedTo);
   }

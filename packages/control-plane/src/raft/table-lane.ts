@@ -231,7 +231,10 @@ export class TableLane implements ApplyTarget {
   }
 }
 
-/** A state point is held and signed as the tables have it; an entry that the log must drop is in them before that. */
+/**
+ * A state point is held and signed as the tables have it; an entry that the log must drop can be dropped once it is in
+ * them.
+ */
 function isPatient({ decision, confState }: ApplyRequest): boolean {
   return confState === null && !decision.isStatePoint && !decision.isToBeForgotten && addsRowsOnly(decision.writes);
 }

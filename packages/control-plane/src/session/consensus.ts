@@ -241,7 +241,7 @@ export class Consensus {
   }
 
   #makeCompaction(): LogCompaction {
-    const { environment, promises, node } = this.#options;
+    const { environment, node } = this.#options;
     const { life, confState, heldByEnough } = this.#parts;
     return new LogCompaction({
       ...this.#options,
@@ -249,7 +249,6 @@ export class Consensus {
       sizes: this.#options.logSizes,
       entriesKept: this.#options.logEntriesKept,
       bytesKept: this.#options.logBytesKept,
-      forgetLogTo: promises.current.forgetLogTo,
       tablesIndex: () => this.tables.writtenIndex,
       heldByEnough,
       onCompacted: ({ index }) => {

@@ -14,16 +14,13 @@ import type { SessionParts } from "./session-parts.ts";
 export function entryReactions(parts: SessionParts, options: SessionOptions): EntryReactions {
   const { consensus, membership, certifying, writes, life } = parts;
   const { certifier, contradictions, states, reads, lastLeaves } = certifying;
-  const { promises, counts } = options;
+  const { counts } = options;
   return {
     // A membership change is put into force, or refused by every replica alike, before its entry is decided.
     confChange: (payload) => membership.group.applyConfChange(payload),
 
-    // Decided. If the log must not keep the entry, the promise to drop it is durable before any effect of the entry.
-    forgetting: ({ index }) => promises.promiseToForget(index),
-
-    // The state in memory is about to go on. Certificates that the log records come first: their signers must not come
-    // back without them, and contradictions of them must be known before this node signs a larger tree.
+    // Decided. The state in memory is about to go on. Certificates that the log records come first: their signers must
+    // not come back without them, and contradictions of them must be known before this node signs a larger tree.
     advancing: ({ writes: { certificates }, contradictions: forks }) => {
       for (const certificate of certificates) certifying.onRecorded(certificate);
       for (const certificate of forks) contradictions.comparison.onCertificate(certificate);

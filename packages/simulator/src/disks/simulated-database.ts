@@ -16,7 +16,7 @@ import { HeldStatements } from "./held-statements.ts";
 import { SimulatedWitnessedHeads } from "./simulated-witnessed-heads.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { type WriteFault, StatementsUnderWay } from "./statements-under-way.ts";
-import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
+import { forgetLogToOf, recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
 
 /** An apply, and other asynchronous commits: they do not wait for the disk. */
 const FAST_WRITE = { lowMs: 0.1, highMs: 0.5, fault: null } as const;
@@ -322,7 +322,9 @@ export class SimulatedDatabase {
     const appliedIndex = last?.index ?? 0;
     const appliedTerm = last?.term ?? 0;
     const { stateRoot } = this.#tables;
-    return { ledger: { ...ledger, appliedIndex, appliedTerm }, confState, appliedIndex, appliedTerm, stateRoot };
+    const forgetLogTo = this.#options.bugs.has("erasure_debt_not_kept") ? 0 : forgetLogToOf(rows);
+    const whole = { ...ledger, appliedIndex, appliedTerm };
+    return { ledger: whole, confState, appliedIndex, appliedTerm, stateRoot, forgetLogTo };
   }
 
   #openLog(process: SimulatedProcess, assertUp: () => void): RaftLogStorage {

@@ -68,6 +68,11 @@ export function storedLedgerOf(decisions: readonly EntryDecision[]): StoredLedge
   };
 }
 
+/** The newest entry that erased something, or named what was erased; 0: none. */
+export function forgetLogToOf(applied: readonly { readonly decision: EntryDecision }[]): number {
+  return applied.findLast(({ decision }) => decision.isToBeForgotten)?.decision.index ?? 0;
+}
+
 /** The newest recorded certificate of each origin. */
 export function recordedIn(decisions: readonly EntryDecision[]): readonly Certificate[] {
   return [...originRowsOf(decisions).values()].flatMap(({ certificate }) =>

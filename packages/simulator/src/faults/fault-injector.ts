@@ -174,6 +174,7 @@ export class FaultInjector {
         return;
       case "depose":
       case "busy_leader_dies":
+      case "debtor_dies":
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":

@@ -39,8 +39,17 @@ export const FAULTS = [
   "giant_term",
 ] as const;
 
-/** A node that lies, and disks that rot or are set back by a little. No life draws these; they are asked for. */
-export const ASKED_FOR = ["altered_proposals", "rotten_slot", "heads_set_back", "signed_entry_offered_anew"] as const;
+/**
+ * A node that lies, disks that rot or are set back by a little, a moment that few lives have. No life draws these; they
+ * are asked for.
+ */
+export const ASKED_FOR = [
+  "altered_proposals",
+  "rotten_slot",
+  "heads_set_back",
+  "signed_entry_offered_anew",
+  "debtor_dies",
+] as const;
 
 export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];
 

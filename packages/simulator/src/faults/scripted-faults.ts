@@ -51,6 +51,7 @@ export interface Stage extends Scene {
 export const SCRIPTS = {
   depose,
   busy_leader_dies: dieBusy,
+  debtor_dies: dieOwing,
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
@@ -173,6 +174,24 @@ function dieBusy(stage: Stage, leader: SimulatedMachine): void {
     leader.kill();
     stage.startLater(leader);
   });
+}
+
+const DEBTOR_LOOKED_FOR_MS = 2000;
+
+/** The next node whose log holds what an erasure has to take out dies. */
+function dieOwing(stage: Stage): void {
+  const { machines, world, startLater } = stage;
+  const untilMs = world.nowMs + DEBTOR_LOOKED_FOR_MS;
+  const look = (): void => {
+    if (stage.isOver() || world.nowMs > untilMs) return;
+    const debtor = machines.find(({ node }) => node?.session?.consensus.compaction.isOwing === true);
+    if (debtor === undefined) world.after(10, look);
+    else {
+      debtor.kill();
+      startLater(debtor);
+    }
+  };
+  look();
 }
 
 /** A leader is paused while another is elected, and resumes before any message can tell it. */

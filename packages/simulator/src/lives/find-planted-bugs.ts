@@ -49,6 +49,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   stale_membership_change_applied: ["membership_change_comes_late"],
   revoked_key_still_good: ["reset"],
   erasure_stays_in_the_log: ["kill"],
+  erasure_debt_not_kept: ["debtor_dies", "cut"],
   passed_points_unsigned: ["cut"],
   stall_holds_back_operators: ["cut"],
 };

@@ -78,6 +78,7 @@ export const SENTENCES_OF: Readonly<Record<PlantedBug, readonly string[]>> = {
   recorder_not_looked_up: ["whatIsAnothersIsLeftAlone"],
   operator_signature_not_verified: ["whatNoOperatorSignedIsRefused"],
   erasure_stays_in_the_log: ["whatIsErasedLeavesTheLogs"],
+  erasure_debt_not_kept: ["whatIsErasedLeavesTheLogs"],
   stale_membership_change_applied: ["membershipFollowsTheTrustRootInForce"],
   unreached_although_sent: ["whatWasRefusedIsNotAnchored", NOT_TWICE],
   shown_before_certified: [SHOWN, CERTIFIED],

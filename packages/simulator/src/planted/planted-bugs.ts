@@ -59,6 +59,7 @@ export const PLANTED_BUGS = {
   recorder_not_looked_up: "whatever was recorded is taken for the first API client's",
   operator_signature_not_verified: "whatever is signed in an operator's name counts",
   erasure_stays_in_the_log: "what was erased is not cut from the log",
+  erasure_debt_not_kept: "a restart forgets which entries an erasure has to cut from the log",
   stale_membership_change_applied: "a membership change that follows from an older trust root is put into force",
   unreached_although_sent: "a proposal that left is reported as never having left",
   shown_before_certified: "the EEA moves with the commit, before a certificate",

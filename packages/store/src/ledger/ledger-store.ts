@@ -46,6 +46,8 @@ export interface LoadedLedger {
   readonly appliedTerm: Term;
   /** Root of the state tree, 32 bytes. */
   readonly stateRoot: Uint8Array;
+  /** The newest applied entry that erased something: the log must not keep it, nor any before it; 0: none. */
+  readonly forgetLogTo: RaftIndex;
 }
 
 export interface ApplyRequest {
@@ -158,6 +160,7 @@ export class LedgerStore {
       appliedIndex: row.appliedIndex,
       appliedTerm: row.appliedTerm,
       stateRoot: row.stateRoot,
+      forgetLogTo: row.forgetLogTo,
     };
   }
 
@@ -280,6 +283,7 @@ function rowAfter(
 ): LedgerRow {
   const last = requests.at(-1)?.decision;
   if (last === undefined) throw new RangeError("no entry to write");
+  const erasing = requests.findLast(({ decision }) => decision.isToBeForgotten)?.decision;
   const confState = requests.findLast((request) => request.confState !== null)?.confState ?? null;
   return {
     appliedIndex: last.index,
@@ -288,6 +292,7 @@ function rowAfter(
     nextSequence: last.nextSequence,
     lastAcceptedMs: last.lastAcceptedMs,
     groupIdsFrom: Math.max(before.groupIdsFrom, writes.forgetGroupIdsBelow),
+    forgetLogTo: erasing?.index ?? before.forgetLogTo,
     confState: confState === null ? before.confState : encodeConfState(confState),
     rules: last.rules,
     stampMs: last.stampMs,

@@ -256,6 +256,8 @@ class SnapshotInstaller {
       nextSequence: header.nextSequence,
       lastAcceptedMs: header.lastAcceptedMs,
       groupIdsFrom: header.groupIdsFrom,
+      // The log begins after this state.
+      forgetLogTo: 0,
       confState: encodeConfState(confState),
       rules: header.rules,
       stampMs: header.stampMs,

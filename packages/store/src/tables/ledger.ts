@@ -16,6 +16,8 @@ export interface LedgerRow {
   readonly nextSequence: number;
   readonly lastAcceptedMs: number;
   readonly groupIdsFrom: number;
+  /** The log must not keep this entry, nor any before it; 0: none. */
+  readonly forgetLogTo: RaftIndex;
   /** Encoded; null: none yet. */
   readonly confState: Uint8Array | null;
   /** The rules by which the next entry is decided. */
@@ -36,6 +38,7 @@ const COLUMNS: Columns<LedgerRow & { readonly checksum: Uint8Array }> = {
   nextSequence: bigint("next_sequence"),
   lastAcceptedMs: bigint("last_accepted_ms"),
   groupIdsFrom: bigint("group_ids_from"),
+  forgetLogTo: bigint("forget_log_to"),
   confState: bytea("conf_state"),
   rules: smallint("rules"),
   stampMs: bigint("stamp_ms"),
@@ -64,6 +67,7 @@ export function ledgerRowChecksum(row: LedgerRow): Uint8Array {
     .u16(row.rules)
     .u64(row.stampMs)
     .u64(row.groupIdsFrom)
+    .u64(row.forgetLogTo)
     .bytes(row.stateRoot, 32)
     .bytes(row.groupIdsHash, 32)
     .bytes(row.clientEventsHash, 32)

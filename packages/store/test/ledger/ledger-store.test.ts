@@ -306,6 +306,7 @@ describe("a damaged ledger is not loaded", () => {
     ["next sequence", "UPDATE state.ledger SET next_sequence = next_sequence - 1"],
     ["time", "UPDATE state.ledger SET last_accepted_ms = 0"],
     ["group ids bound", "UPDATE state.ledger SET group_ids_from = 5"],
+    ["a debt of the log", "UPDATE state.ledger SET forget_log_to = forget_log_to + 1"],
     ["membership", "UPDATE state.ledger SET conf_state = ''"],
     ["rules", "UPDATE state.ledger SET rules = 2, stamp_ms = last_accepted_ms"],
     ["a missing row", "DELETE FROM state.ledger"],
