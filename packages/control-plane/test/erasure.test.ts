@@ -71,9 +71,10 @@ describe("erasing a client event id", () => {
   });
 
   test.each([
-    ["with its promises", false],
-    ["with a promise file from before it", true],
-  ])("is finished after a crash that came before the log was compacted, %s", async (_, isFileOlder) => {
+    ["kill", "its promises"],
+    ["kill", "an older promise file"],
+    ["power", "its promises"],
+  ])("is finished after a crash (%s) before the log was compacted, with %s", async (crash, found) => {
     const { promises } = left;
     left.database.holdsCompactions = true;
     await decided(cluster, right, erasure());
@@ -81,8 +82,9 @@ describe("erasing a client event id", () => {
     await cluster.time.advance(1000);
     expect(remembers(left)).toBe(true);
     expect(left.live().consensus.compaction.owedEntries).toBeGreaterThan(0);
-    cluster.crash(left);
-    if (isFileOlder) await left.volume.replace(promises);
+    if (crash === "power") left.losePower();
+    else cluster.crash(left);
+    if (found === "an older promise file") await left.volume.replace(promises);
     left.database.holdsCompactions = false;
     await cluster.start(left);
     await allForget();

@@ -242,16 +242,6 @@ describe("what an erasure has to drop", () => {
     expect(log.owedEntries).toBe(0);
   });
 
-  test("waits after a restart until the engine has applied the entry", async () => {
-    applied = 39;
-    const log = compaction({ forgetLogTo: 40 });
-    log.sweep();
-    expect(compacted).toEqual([]);
-    applied = 40;
-    log.sweep();
-    expect(compacted).toEqual([40]);
-  });
-
   test("waits on a leader until every member has it", () => {
     role = "leader";
     matches = [60, 39, 60];

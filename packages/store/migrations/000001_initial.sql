@@ -76,7 +76,7 @@ CREATE TABLE state.ledger (
   rules            smallint NOT NULL,  -- by which the next entry is decided (docs/versions.md)
   stamp_ms         bigint  NOT NULL,  -- time of the newest entry: no later one is accepted before it
   group_ids_from   bigint  NOT NULL,  -- groups decided at a lower index are forgotten
-  forget_log_to    bigint  NOT NULL,  -- the newest entry that erased something: the log must begin after it; 0: none
+  forget_log_to    bigint  NOT NULL,  -- the log must not keep this entry, nor any before it; 0: none
   state_root         bytea NOT NULL CHECK (octet_length(state_root) = 32),  -- of the tree in state.tree_pages
   group_ids_hash     bytea NOT NULL CHECK (octet_length(group_ids_hash) = 32),  -- running hash of all decided groups
   client_events_hash bytea NOT NULL CHECK (octet_length(client_events_hash) = 32),  -- running hash of client events

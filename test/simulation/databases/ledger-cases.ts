@@ -48,6 +48,7 @@ const BATCHES = [1, 254, 255, 1, 1, 300, 3];
 export function ledgerCases(server: () => DatabaseServer): void {
   describe("the ledger", () => {
     loadCases(server);
+    erasureCases(server);
     applyCases(server);
     factCases(server);
     relationCases(server);
@@ -138,6 +139,33 @@ function loadCases(server: () => DatabaseServer): void {
     const { loadedLedger, close } = await reopened(database, storage);
     expect(loadedLedger.ledger.groupIds.map(({ index }) => index)).toEqual([4, 5, 6]);
     await close();
+  });
+}
+
+function erasureCases(server: () => DatabaseServer): void {
+  test("gives the newest entry that erased a client event id, or named one that is erased", async () => {
+    const database = await server().create();
+    let storage = await database.open();
+    let harness = await startedLedger(storage);
+    const named = event("e", { clientEventId: "id" });
+    const { index, writes } = await harness.record([named]);
+    const erasure = eraseCommand(leafAt(writes.leaves, 0));
+    const steps = [
+      () => harness.run([erasure]),
+      () => harness.record([event("other")]),
+      () => harness.run([erasure]),
+      () => harness.record([named]),
+      () => harness.record([event("another")]),
+    ];
+    const found = [storage.loadedLedger.forgetLogTo];
+    for (const step of steps) {
+      await step();
+      storage = await reopened(database, storage);
+      harness = harness.on(storage.ledger);
+      found.push(storage.loadedLedger.forgetLogTo);
+    }
+    expect(found).toEqual([0, index + 1, index + 1, index + 1, index + 4, index + 4]);
+    await storage.close();
   });
 }
 

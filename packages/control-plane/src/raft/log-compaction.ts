@@ -18,7 +18,7 @@ export interface LogCompactionOptions {
   readonly entriesKept: number;
   /** … or the newest of them that take no more than this, if these are fewer. */
   readonly bytesKept: number;
-  /** The log must be compacted up to this index: the tables of earlier sessions say so; 0: nothing. */
+  /** The log must not keep this entry, nor any before it, as the tables said at the start; 0: none. */
   readonly forgetLogTo: RaftIndex;
   /** Knows what is applied and, on a leader, how far each member's log reaches. */
   readonly node: Pick<RawNode, "basicStatus" | "status">;

@@ -38,7 +38,7 @@ export interface SessionOptions {
   readonly state: LedgerState;
   /** Root of the state tree in the tables. */
   readonly stateRoot: Uint8Array;
-  /** The newest entry in the tables that erased something, up to which the log must be compacted; 0: none. */
+  /** By the tables, the log must not keep this entry, nor any before it; 0: none. */
   readonly forgetLogTo: RaftIndex;
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];

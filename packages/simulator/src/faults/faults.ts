@@ -40,8 +40,8 @@ export const FAULTS = [
 ] as const;
 
 /**
- * A node that lies, disks that rot or are set back by a little, a moment that few lives have. No life draws these; they
- * are asked for.
+ * A node that lies, disks that rot or are set back by a little, and a moment that few lives have. No life draws these;
+ * they are asked for.
  */
 export const ASKED_FOR = [
   "altered_proposals",

@@ -46,7 +46,7 @@ export interface LoadedLedger {
   readonly appliedTerm: Term;
   /** Root of the state tree, 32 bytes. */
   readonly stateRoot: Uint8Array;
-  /** The newest applied entry that erased something: the log must not keep it, nor any before it; 0: none. */
+  /** The log must not keep this entry, nor any before it: something in them was erased; 0: none. */
   readonly forgetLogTo: RaftIndex;
 }
 
