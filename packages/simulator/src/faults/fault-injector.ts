@@ -175,6 +175,7 @@ export class FaultInjector {
       case "depose":
       case "busy_leader_dies":
       case "debtor_dies":
+      case "leader_loads_slowly":
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":
@@ -191,7 +192,9 @@ export class FaultInjector {
         this.#lies += 1;
         return this.#lies > LIES_MAX ? undefined : SCRIPTS[fault](this.#stage);
       case "corrupt_row":
-        return this.#corrupt(machine);
+        return this.#corrupt(machine, { isNewest: false });
+      case "newest_row_rots":
+        return this.#rotNewestRow(this.#leader() ?? machine);
       default:
         throw new Error(`${fault} spends an identity`);
     }
@@ -329,13 +332,23 @@ export class FaultInjector {
     }
   }
 
+  /** A leader that nobody hears appends entries, of which no promise speaks; the last one fails its checksum. */
+  #rotNewestRow(machine: SimulatedMachine): void {
+    const { machines, world, writeThrough } = this.#options;
+    this.#links(pairsOf(machine, machines), { isCut: true });
+    writeThrough(machine);
+    world.after(200, () => {
+      if (!this.#isOver) this.#corrupt(machine, { isNewest: true });
+    });
+  }
+
   /** A bit flips, and is noticed when the row is read again: at the next start at the latest. */
-  #corrupt(machine: SimulatedMachine): void {
+  #corrupt(machine: SimulatedMachine, { isNewest }: { readonly isNewest: boolean }): void {
     const { random, machines, world, invariants } = this.#options;
     const isSomebodyElses = machines.some((each) => each !== machine && each.excuse !== null);
     const { rows, compacted } = machine.database;
     if (isSomebodyElses || rows.length === 0 || !machine.isRunning || machine.stopped !== null) return;
-    const isLast = random.chance(0.5);
+    const isLast = isNewest || random.chance(0.5);
     const at = isLast ? rows.length - 1 : random.below(rows.length);
     machine.losePower();
     machine.excuse = "corrupt_row";

@@ -40,7 +40,7 @@ export const FAULTS = [
 ] as const;
 
 /**
- * A node that lies, disks that rot or are set back by a little, and a moment that few lives have. No life draws these;
+ * A node that lies, disks that rot or are set back by a little and moments that few lives have. No life draws these;
  * they are asked for.
  */
 export const ASKED_FOR = [
@@ -49,6 +49,8 @@ export const ASKED_FOR = [
   "heads_set_back",
   "signed_entry_offered_anew",
   "debtor_dies",
+  "leader_loads_slowly",
+  "newest_row_rots",
 ] as const;
 
 export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];

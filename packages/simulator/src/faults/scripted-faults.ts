@@ -52,6 +52,7 @@ export const SCRIPTS = {
   depose,
   busy_leader_dies: dieBusy,
   debtor_dies: dieOwing,
+  leader_loads_slowly: loadSlowly,
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
@@ -192,6 +193,23 @@ function dieOwing(stage: Stage): void {
     }
   };
   look();
+}
+
+const READ_EVERY_MS = 20;
+
+/** A leader cannot write a promise, loads again from a slow disk, and is read from all the time. */
+function loadSlowly(stage: Stage, leader: SimulatedMachine): void {
+  const { random, world } = stage;
+  leader.volume.failsNext = true;
+  for (let burst = 0; burst < 3; burst++) world.after(burst * 5, () => stage.writeThrough(leader));
+  world.after(100, () => (leader.database.slowness = random.pick([60, 400])));
+  const slowMs = random.between(3000, 6000);
+  for (let atMs = 0; atMs < slowMs; atMs += READ_EVERY_MS) {
+    world.after(atMs, () => {
+      if (!stage.isOver()) stage.readThrough(leader);
+    });
+  }
+  stage.later(slowMs, () => (leader.database.slowness = 1));
 }
 
 /** A leader is paused while another is elected, and resumes before any message can tell it. */

@@ -15,7 +15,7 @@ const TOLD_MAX = 200;
 const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>> = {
   old_tail_left: ["depose"],
   recorder_not_looked_up: ["depose"],
-  corrupt_row_as_absent: ["corrupt_row"],
+  corrupt_row_as_absent: ["newest_row_rots"],
   failed_append_taken_for_done: ["write_fault", "kill"],
   promise_single_slot: ["power_in_promise_write"],
   promises_not_compared_at_start: ["database_set_back"],
@@ -44,7 +44,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   signed_entries_not_known_committed: ["signed_entry_offered_anew"],
   commit_hint_missing_after_compaction: ["kill"],
   compaction_beyond_tables: ["kill"],
-  read_index_before_own_term: ["power", "promise_fault", "isolate", "slow_disk"],
+  read_index_before_own_term: ["leader_loads_slowly"],
   not_after_ignored: ["copy_comes_late"],
   stale_membership_change_applied: ["membership_change_comes_late"],
   revoked_key_still_good: ["reset"],

@@ -218,6 +218,7 @@ class Life {
       machines: this.#machines,
       trustRootOf: (version) => simulatedTrustRoot(this.#plan, version),
       mayPropose: (version) => this.#mayPropose(version),
+      // Without erasures no log has anything to take out.
       erases: drawn.chance(0.3) || this.#faults.includes("debtor_dies"),
       clients: drawn.pick([1, 2, 4]),
       pauseMs: drawn.pick([60, 200, 600]),
