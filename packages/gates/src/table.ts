@@ -76,19 +76,36 @@ interface ShownFailure {
   mended: MendedLine["mended"] | null;
 }
 
+/** As many failures of a batch that one commit has mended have a row each. More have one row together. */
+const ROWS_MAX = 4;
+
 function failureLines(lines: readonly ResultLine[]): readonly string[] {
   const batches = lines.filter(isBatch).length;
   const shown = failuresOf(lines);
   if (shown.length === 0) return [batches === 0 ? "No batch has been run." : "No batch has had a failure."];
-  return [
-    "| failure | seed | on | what | mended by |",
-    "|---|---|---|---|---|",
-    ...shown.map(({ batch, failure, mended }) => {
-      const where = mended?.in === "judge" ? ", in what runs and judges" : "";
-      const by = mended === null ? "not yet" : `\`${mended.commit}\`${where}`;
-      return `| ${batch.gate} | ${failure.seed} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;
-    }),
-  ];
+  return ["| failure | seed | on | what | mended by |", "|---|---|---|---|---|", ...alikeIn(shown).flatMap(rowsOf)];
+}
+
+/** Failures of one batch that have the same end. */
+function alikeIn(shown: readonly ShownFailure[]): readonly (readonly ShownFailure[])[] {
+  const groups: ShownFailure[][] = [];
+  for (const each of shown) {
+    const isAlike = ([first]: readonly ShownFailure[]): boolean =>
+      first?.batch === each.batch && first.mended?.commit === each.mended?.commit;
+    const group = groups.find(isAlike);
+    if (group === undefined) groups.push([each]);
+    else group.push(each);
+  }
+  return groups;
+}
+
+function rowsOf(group: readonly ShownFailure[]): readonly string[] {
+  const others = group.length > ROWS_MAX ? ` and ${group.length - 1} more of that batch` : "";
+  return group.slice(0, others === "" ? ROWS_MAX : 1).map(({ batch, failure, mended }) => {
+    const where = mended?.in === "judge" ? ", in what runs and judges" : "";
+    const by = mended === null ? "not yet" : `\`${mended.commit}\`${where}`;
+    return `| ${batch.gate} | ${failure.seed}${others} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;
+  });
 }
 
 /** A commit mends what was seen before it; the same seed that fails later is another failure. */
@@ -108,8 +125,12 @@ function failuresOf(lines: readonly ResultLine[]): readonly ShownFailure[] {
   return shown;
 }
 
+/** Characters of a failure; the file has all of it. */
+const CELL_MAX = 400;
+
 function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+  const shown = text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
+  return shown.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
 function number(value: number): string {

@@ -255,6 +255,19 @@ describe("the table", () => {
     expect(table).toContain("`89abcde`, in what runs and judges");
   });
 
+  test("has one row for many failures of a batch, and the begin of what is long", () => {
+    const failed = (failures: number): BatchLine =>
+      line({ failures: Array.from({ length: failures }, (_, at) => ({ seed: `${at + 1}`, what: "x".repeat(500) })) });
+    const mended = { mended: { gate: "a", seed: "5", commit: "89abcde" } };
+    const table = tableOf([gate("a")], [failed(4), failed(6), mended], hashOf);
+    const what = `${"x".repeat(400)}…`;
+    expect(table.match(/^\| a \| \d \| `0123456` .*$/gmu)).toEqual([
+      ...[1, 2, 3, 4].map((seed) => `| a | ${seed} | \`0123456\` | ${what} | not yet |`),
+      `| a | 5 | \`0123456\` | ${what} | \`89abcde\` |`,
+    ]);
+    expect(table).toContain(`| a | 1 and 4 more of that batch | \`0123456\` | ${what} | not yet |`);
+  });
+
   // After a change of sources: npm run gates -- --table
   test("in docs/testing.md is what the file of results says of the code as it is", () => {
     const page = readFileSync(join(CHECKOUT, "docs/testing.md"), "utf8");

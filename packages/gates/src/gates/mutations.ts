@@ -32,6 +32,8 @@ const ON_SCREEN_EVERY = 10;
 /** Who judges. */
 interface Verifier {
   readonly program: CrosscheckProcess;
+  /** That it has ended, which all its questions are answered; one of them is a failure, the first. */
+  isEnded: boolean;
   readonly takes: (question: Question, seed: number) => boolean;
   /** Whether it says of a question, in its own words, what an SDK says. */
   readonly agrees: (answer: CrosscheckAnswer, sdk: CrosscheckAnswer, question: Question) => boolean;
@@ -95,7 +97,7 @@ export const MUTATIONS: Gate = {
 /** The SDKs come first: they take every question, and tell all. */
 function verifiersOf(sdks: readonly SdkCommand[]): readonly Verifier[] {
   const start = (command: SdkCommand, takes: Verifier["takes"], agrees: Verifier["agrees"]): Verifier => {
-    return { program: new CrosscheckProcess(command), takes, agrees };
+    return { program: new CrosscheckProcess(command), isEnded: false, takes, agrees };
   };
   const byWords =
     (tells: Tells): Verifier["agrees"] =>
@@ -145,9 +147,10 @@ async function judge(
   if (question === null) return note(0, seed, { "not asked": 1 });
   const asked = verifiers.filter(({ takes }) => takes(question, seed));
   const answers = await Promise.all(
-    asked.map(({ program }) =>
-      program.ask(question).catch((error: unknown) => {
-        fail({ seed: String(seed), what: `${kind}: ${String(error)}`.slice(0, SHOWN_MAX) });
+    asked.map((verifier) =>
+      verifier.program.ask(question).catch((error: unknown) => {
+        if (!verifier.isEnded) fail({ seed: String(seed), what: `${kind}: ${String(error)}`.slice(0, SHOWN_MAX) });
+        verifier.isEnded = true;
         throw error;
       }),
     ),

@@ -3,7 +3,6 @@ import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findChromium } from "./find-chromium.ts";
 
@@ -133,6 +132,8 @@ export class CrosscheckProcess {
   readonly #timeoutMs: number;
   /** Runs while a question waits, from the last answer on. */
   #timer: NodeJS.Timeout | undefined;
+  /** The begin of an answer. */
+  #unfinished = "";
   #stderr = "";
   /** That the process has ended, and what it said last; null: it runs. */
   #ended: Error | null = null;
@@ -143,8 +144,10 @@ export class CrosscheckProcess {
     this.#timeoutMs = timeoutMs;
     this.#child = spawn(command.program, command.args, { env: { ...process.env, ...command.environment } });
     this.#child.stderr.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
-    createInterface({ input: this.#child.stdout }).on("line", (line) => {
-      this.#waiting.shift()?.resolve(line);
+    this.#child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      const lines = (this.#unfinished + chunk).split("\n");
+      this.#unfinished = lines.pop() ?? "";
+      for (const line of lines) this.#waiting.shift()?.resolve(line);
       this.#watch();
     });
     // A process that has ended takes no question: its end is what is told.
@@ -176,7 +179,7 @@ export class CrosscheckProcess {
   /** @throws Error if the process has ended, before it was asked or meanwhile, or does not answer */
   async ask(question: object): Promise<CrosscheckAnswer> {
     if (this.#ended !== null) throw this.#ended;
-    const line = JSON.stringify(question);
+    const line = inOneLine(question);
     const answer = await new Promise<string>((resolve, reject) => {
       this.#waiting.push({ line, resolve, reject });
       if (this.#waiting.length === 1) this.#watch();
@@ -195,6 +198,11 @@ export class CrosscheckProcess {
   end(): void {
     this.#child.stdin.end();
   }
+}
+
+/** JSON for readers that end a line at U+2028 and U+2029, too, as `node:readline` does from Node 24 on. */
+function inOneLine(question: object): string {
+  return JSON.stringify(question).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 function shown(question: string): string {
