@@ -19,4 +19,9 @@ const { gatesCommand } = await import("../dist/index.js");
 // The first Ctrl-C, or SIGTERM, ends the run in order, and what was finished is kept; the second one ends it.
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+// A reader that has gone (`| head`) ends it in order, too.
+process.stdout.on("error", (error) => {
+  if (error.code !== "EPIPE") throw error;
+  stop.abort();
+});
 process.exitCode = await gatesCommand(process.argv.slice(2), process.stdout, process.stderr, stop.signal);
