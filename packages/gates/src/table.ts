@@ -7,7 +7,7 @@ const TABLE_BEGINS = "<!-- gates: made by npm run gates -- --table -->";
 const TABLE_ENDS = "<!-- gates end -->";
 
 /**
- * The table of a page: totals for the code as it is, totals ever, and every failure.
+ * The table of a page: totals for the code as it is, totals ever, and the failures.
  * @param hashOf the hash of a gate's sources as they are
  */
 export function tableOf(gates: readonly Gate[], lines: readonly ResultLine[], hashOf: (gate: Gate) => string): string {
@@ -76,7 +76,7 @@ interface ShownFailure {
   mended: MendedLine["mended"] | null;
 }
 
-/** As many failures of a batch that one commit has mended have a row each. More have one row together. */
+/** More failures of a batch that one commit has mended have one row, with the first of them. */
 const ROWS_MAX = 4;
 
 function failureLines(lines: readonly ResultLine[]): readonly string[] {
@@ -86,12 +86,16 @@ function failureLines(lines: readonly ResultLine[]): readonly string[] {
   return ["| failure | seed | on | what | mended by |", "|---|---|---|---|---|", ...alikeIn(shown).flatMap(rowsOf)];
 }
 
-/** Failures of one batch that have the same end. */
+/** Failures of one batch that one commit has mended are together; each that is open is alone. */
 function alikeIn(shown: readonly ShownFailure[]): readonly (readonly ShownFailure[])[] {
   const groups: ShownFailure[][] = [];
   for (const each of shown) {
+    const { batch, mended } = each;
     const isAlike = ([first]: readonly ShownFailure[]): boolean =>
-      first?.batch === each.batch && first.mended?.commit === each.mended?.commit;
+      mended !== null &&
+      first?.batch === batch &&
+      first.mended?.commit === mended.commit &&
+      first.mended.in === mended.in;
     const group = groups.find(isAlike);
     if (group === undefined) groups.push([each]);
     else group.push(each);
@@ -100,8 +104,9 @@ function alikeIn(shown: readonly ShownFailure[]): readonly (readonly ShownFailur
 }
 
 function rowsOf(group: readonly ShownFailure[]): readonly string[] {
-  const others = group.length > ROWS_MAX ? ` and ${group.length - 1} more of that batch` : "";
-  return group.slice(0, others === "" ? ROWS_MAX : 1).map(({ batch, failure, mended }) => {
+  const isFolded = group.length > ROWS_MAX;
+  const others = isFolded ? ` and ${group.length - 1} more of that batch` : "";
+  return (isFolded ? group.slice(0, 1) : group).map(({ batch, failure, mended }) => {
     const where = mended?.in === "judge" ? ", in what runs and judges" : "";
     const by = mended === null ? "not yet" : `\`${mended.commit}\`${where}`;
     return `| ${batch.gate} | ${failure.seed}${others} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;

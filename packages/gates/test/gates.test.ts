@@ -8,6 +8,7 @@ import {
   type BatchLine,
   GATES,
   type Gate,
+  type MendedLine,
   ResultsError,
   appendResult,
   leastRun,
@@ -255,17 +256,19 @@ describe("the table", () => {
     expect(table).toContain("`89abcde`, in what runs and judges");
   });
 
-  test("has one row for many failures of a batch, and the begin of what is long", () => {
-    const failed = (failures: number): BatchLine =>
-      line({ failures: Array.from({ length: failures }, (_, at) => ({ seed: `${at + 1}`, what: "x".repeat(500) })) });
-    const mended = { mended: { gate: "a", seed: "5", commit: "89abcde" } };
-    const table = tableOf([gate("a")], [failed(4), failed(6), mended], hashOf);
-    const what = `${"x".repeat(400)}…`;
-    expect(table.match(/^\| a \| \d \| `0123456` .*$/gmu)).toEqual([
-      ...[1, 2, 3, 4].map((seed) => `| a | ${seed} | \`0123456\` | ${what} | not yet |`),
-      `| a | 5 | \`0123456\` | ${what} | \`89abcde\` |`,
-    ]);
-    expect(table).toContain(`| a | 1 and 4 more of that batch | \`0123456\` | ${what} | not yet |`);
+  test("has one row for many failures of a batch that one commit has mended, and the beginning of what is long", () => {
+    const failed = line({
+      failures: [1, 2, 3, 4, 5, 6, 7].map((seed) => ({ seed: `${seed}`, what: "x".repeat(500) })),
+    });
+    const mended = (...seeds: readonly number[]): readonly MendedLine[] =>
+      seeds.map((seed) => ({ mended: { gate: "a", seed: `${seed}`, commit: "89abcde" } }));
+    const rowsAfter = (lines: readonly MendedLine[]): readonly string[] =>
+      tableOf([gate("a")], [failed, ...lines], hashOf).match(/(?<=^\| a \| )\d.*? (?=\| `0123456`)/gmu) ?? [];
+    const each = ["1 ", "2 ", "3 ", "4 ", "5 ", "6 ", "7 "];
+    expect(rowsAfter([])).toEqual(each);
+    expect(rowsAfter(mended(1, 2, 3, 4))).toEqual(each);
+    expect(rowsAfter(mended(1, 2, 4, 5, 6))).toEqual(["1 and 4 more of that batch ", "3 ", "7 "]);
+    expect(tableOf([gate("a")], [failed], hashOf)).toContain(`| \`0123456\` | ${"x".repeat(400)}… | not yet |`);
   });
 
   // After a change of sources: npm run gates -- --table

@@ -32,8 +32,8 @@ const ON_SCREEN_EVERY = 10;
 /** Who judges. */
 interface Verifier {
   readonly program: CrosscheckProcess;
-  /** That it has ended, which all its questions are answered; one of them is a failure, the first. */
-  isEnded: boolean;
+  /** It has ended, or said what is no answer. All its open questions are rejected then; one failure is enough. */
+  hasFailed: boolean;
   readonly takes: (question: Question, seed: number) => boolean;
   /** Whether it says of a question, in its own words, what an SDK says. */
   readonly agrees: (answer: CrosscheckAnswer, sdk: CrosscheckAnswer, question: Question) => boolean;
@@ -84,7 +84,8 @@ export const MUTATIONS: Gate = {
     const running = verifiersOf(sdks);
     try {
       const questions = new Questions(readCorpus(join(CHECKOUT, "test/vectors")));
-      for (let from = batch.from; !batch.isOver(); from += AT_A_TIME) {
+      const isOver = (): boolean => batch.isOver() || running.some(({ hasFailed }) => hasFailed);
+      for (let from = batch.from; !isOver(); from += AT_A_TIME) {
         const seeds = Array.from({ length: AT_A_TIME }, (_, at) => from + at);
         await Promise.all(seeds.map((seed) => judge(seed, questions, running, batch)));
       }
@@ -97,7 +98,7 @@ export const MUTATIONS: Gate = {
 /** The SDKs come first: they take every question, and tell all. */
 function verifiersOf(sdks: readonly SdkCommand[]): readonly Verifier[] {
   const start = (command: SdkCommand, takes: Verifier["takes"], agrees: Verifier["agrees"]): Verifier => {
-    return { program: new CrosscheckProcess(command), isEnded: false, takes, agrees };
+    return { program: new CrosscheckProcess(command), hasFailed: false, takes, agrees };
   };
   const byWords =
     (tells: Tells): Verifier["agrees"] =>
@@ -149,12 +150,13 @@ async function judge(
   const answers = await Promise.all(
     asked.map((verifier) =>
       verifier.program.ask(question).catch((error: unknown) => {
-        if (!verifier.isEnded) fail({ seed: String(seed), what: `${kind}: ${String(error)}`.slice(0, SHOWN_MAX) });
-        verifier.isEnded = true;
-        throw error;
+        if (!verifier.hasFailed) fail({ seed: String(seed), what: `${kind}: ${String(error)}`.slice(0, SHOWN_MAX) });
+        verifier.hasFailed = true;
+        return null;
       }),
     ),
   );
+  if (!answers.every((answer) => answer !== null)) return note(0, seed);
   const [first = {}] = answers;
   const by = Object.fromEntries(asked.map(({ program }) => [`by ${program.language}`, 1]));
   note(1, seed, { [`${kind}: ${verdictOf(first)}`]: 1, ...by });

@@ -29,6 +29,7 @@ export const JUDGE_SOURCES: readonly string[] = [
   "packages/provision/src",
   "packages/cli/bin",
   "packages/explorer/scripts",
+  "packages/sdk-typescript/bin",
   "packages/sdk-rust/examples/crosscheck.rs",
   "package-lock.json",
 ];

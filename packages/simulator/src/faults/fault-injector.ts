@@ -52,6 +52,9 @@ export class FaultInjector {
       later: (delayMs, undo) => this.#later(delayMs, undo),
       startLater: (machine) => this.#startLater(machine),
       powerCut: (machine) => this.#powerCut(machine),
+      corruptNewest: (machine) => {
+        if (!this.#isResting) this.#corrupt(machine, { isNewest: true });
+      },
     };
   }
 
@@ -176,6 +179,7 @@ export class FaultInjector {
       case "busy_leader_dies":
       case "debtor_dies":
       case "leader_loads_slowly":
+      case "newest_row_rots":
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":
@@ -193,8 +197,6 @@ export class FaultInjector {
         return this.#lies > LIES_MAX ? undefined : SCRIPTS[fault](this.#stage);
       case "corrupt_row":
         return this.#corrupt(machine, { isNewest: false });
-      case "newest_row_rots":
-        return this.#rotNewestRow(this.#leader() ?? machine);
       default:
         throw new Error(`${fault} spends an identity`);
     }
@@ -330,16 +332,6 @@ export class FaultInjector {
       world.after(stopsMs, () => (link.isClogged = !this.#isOver && !this.#isResting));
       this.#later(stopsMs + random.between(200, 2500), () => (link.isClogged = false));
     }
-  }
-
-  /** A leader that nobody hears appends entries, of which no promise speaks; the last one fails its checksum. */
-  #rotNewestRow(machine: SimulatedMachine): void {
-    const { machines, world, writeThrough } = this.#options;
-    this.#links(pairsOf(machine, machines), { isCut: true });
-    writeThrough(machine);
-    world.after(200, () => {
-      if (!this.#isOver) this.#corrupt(machine, { isNewest: true });
-    });
   }
 
   /** A bit flips, and is noticed when the row is read again: at the next start at the latest. */

@@ -45,6 +45,8 @@ export interface Stage extends Scene {
   readonly later: (delayMs: number, undo: () => void) => void;
   readonly startLater: (machine: SimulatedMachine) => void;
   readonly powerCut: (machine: SimulatedMachine) => void;
+  /** Its newest row fails its checksum from now on, and it starts anew; not while another machine is excused. */
+  readonly corruptNewest: (machine: SimulatedMachine) => void;
 }
 
 /** Faults that need several steps to come to a rare moment. */
@@ -53,6 +55,7 @@ export const SCRIPTS = {
   busy_leader_dies: dieBusy,
   debtor_dies: dieOwing,
   leader_loads_slowly: loadSlowly,
+  newest_row_rots: rotNewestRow,
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
@@ -202,7 +205,9 @@ function loadSlowly(stage: Stage, leader: SimulatedMachine): void {
   const { random, world } = stage;
   leader.volume.failsNext = true;
   for (let burst = 0; burst < 3; burst++) world.after(burst * 5, () => stage.writeThrough(leader));
-  world.after(100, () => (leader.database.slowness = random.pick([60, 400])));
+  world.after(100, () => {
+    if (!stage.isOver()) leader.database.slowness = random.pick([60, 400]);
+  });
   const slowMs = random.between(3000, 6000);
   for (let atMs = 0; atMs < slowMs; atMs += READ_EVERY_MS) {
     world.after(atMs, () => {
@@ -210,6 +215,21 @@ function loadSlowly(stage: Stage, leader: SimulatedMachine): void {
     });
   }
   stage.later(slowMs, () => (leader.database.slowness = 1));
+}
+
+/** A leader that nobody hears appends entries, of which no promise speaks; the last one fails its checksum. */
+function rotNewestRow(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world, network } = stage;
+  if (stage.leader() !== leader) return;
+  const links = pairsOf(leader, machines).map(([from, to]) => network.link(from.name, to.name));
+  for (const link of links) link.isCut = true;
+  stage.writeThrough(leader);
+  world.after(200, () => {
+    if (!stage.isOver()) stage.corruptNewest(leader);
+  });
+  stage.later(random.pick([300, 1200, 3000, 7000]), () => {
+    for (const link of links) link.isCut = false;
+  });
 }
 
 /** A leader is paused while another is elected, and resumes before any message can tell it. */

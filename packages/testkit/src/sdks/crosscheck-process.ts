@@ -132,7 +132,7 @@ export class CrosscheckProcess {
   readonly #timeoutMs: number;
   /** Runs while a question waits, from the last answer on. */
   #timer: NodeJS.Timeout | undefined;
-  /** The begin of an answer. */
+  /** The beginning of an answer that is not whole yet. */
   #unfinished = "";
   #stderr = "";
   /** That the process has ended, and what it said last; null: it runs. */
@@ -148,7 +148,7 @@ export class CrosscheckProcess {
       const lines = (this.#unfinished + chunk).split("\n");
       this.#unfinished = lines.pop() ?? "";
       for (const line of lines) this.#waiting.shift()?.resolve(line);
-      this.#watch();
+      if (lines.length > 0) this.#watch();
     });
     // A process that has ended takes no question: its end is what is told.
     this.#child.stdin.on("error", () => {});
