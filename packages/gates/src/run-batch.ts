@@ -1,3 +1,5 @@
+import { pathToFileURL } from "node:url";
+import { CHECKOUT } from "./gates/checkout.ts";
 import type { Failure, Figures, Gate } from "./gates/gate.ts";
 import { type BatchLine, SOURCES_CHANGED } from "./results.ts";
 
@@ -52,12 +54,17 @@ export async function runBatch(plan: BatchPlan): Promise<BatchLine | null> {
     to: Math.max(to, from),
     count,
     figures: rounded(figures),
-    failures,
+    failures: failures.map(({ seed, what }) => ({ seed, what: withoutCheckout(what) })),
     seconds: Math.round((monotonicMs() - startedMs) / 1000),
     judge,
     node,
     jobs,
   };
+}
+
+/** Stack traces name files: in the results by their place in the repository, wherever this checkout is. */
+function withoutCheckout(text: string): string {
+  return text.replaceAll(pathToFileURL(CHECKOUT).href, "").replaceAll(CHECKOUT, "");
 }
 
 function rounded(figures: Figures): Figures {

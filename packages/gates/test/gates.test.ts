@@ -108,6 +108,15 @@ describe("a batch", () => {
     });
   });
 
+  test("names files by their place in the repository", async () => {
+    const what = `at ask (file://${CHECKOUT}packages/a.js:1:2), ${CHECKOUT}packages/b.js`;
+    const failing = gate("a", async ({ fail }) => fail({ seed: "5", what }));
+    expect(await runBatch({ gate: failing, ...plan, ...clock })).toMatchObject({
+      failures: [{ seed: "5", what: "at ask (packages/a.js:1:2), packages/b.js" }],
+    });
+    expect(readFileSync(join(CHECKOUT, "test/gates/results.jsonl"), "utf8")).not.toContain("file://");
+  });
+
   test("during which the sources change counts for no code", async () => {
     let sources = "one";
     const changing = gate("a", async ({ from, note }) => {
