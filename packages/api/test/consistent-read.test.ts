@@ -31,3 +31,14 @@ test("a database that fails is not waited for", async () => {
   const failing = async (): Promise<never> => Promise.reject(new StoreError("unavailable", "the server is away"));
   await expect(selected(failing, 5000)).rejects.toThrow("the server is away");
 });
+
+test("a statement that ends by its own timeout in a process that stood still is no more than late", async () => {
+  const failing = async (): Promise<never> => {
+    const until = clock.monotonicMs() + 60;
+    while (clock.monotonicMs() < until) continue;
+    throw new StoreError("unavailable", "canceling statement due to statement timeout");
+  };
+  await expect(selected(failing, 50)).rejects.toMatchObject({ code: "deadline_exceeded" });
+  const corrupt = async (): Promise<never> => failing().catch(() => Promise.reject(new StoreError("corrupt", "a row")));
+  await expect(selected(corrupt, 50)).rejects.toMatchObject({ code: "corrupt" });
+});

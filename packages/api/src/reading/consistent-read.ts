@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ShownCertificate } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { StoreError } from "@event-anchoring/store";
 import type { StoredOriginHead } from "@event-anchoring/store";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane, ReadyToRead } from "../control-plane/control-plane.ts";
@@ -97,9 +98,17 @@ export class ConsistentRead {
     }
   }
 
-  /** A statement may hang for as long as its own timeout, which is longer than what is left. */
+  /**
+   * A statement may hang until this read is over, or until its own timeout: a process that stood still meanwhile finds
+   * both, and the read was too late in either case.
+   */
   async #inTime<T extends AtIndex>(select: () => Promise<T>): Promise<T> {
-    const found = await within(select(), this.#deadline.remainingMs, "late");
+    const { remainingMs } = this.#deadline;
+    const found = await within(select(), remainingMs, "late").catch((error: unknown) => {
+      const isUnavailable = error instanceof StoreError && error.code === "unavailable";
+      if (isUnavailable && this.#deadline.remainingMs === 0) return "late" as const;
+      throw error;
+    });
     if (found === "late") throw new RefusedError("deadline_exceeded", "the tables did not answer in time");
     return found;
   }
