@@ -180,6 +180,7 @@ export class FaultInjector {
       case "debtor_dies":
       case "leader_loads_slowly":
       case "newest_row_rots":
+      case "newcomers_are_late":
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":

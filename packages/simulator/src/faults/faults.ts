@@ -51,6 +51,7 @@ export const ASKED_FOR = [
   "debtor_dies",
   "leader_loads_slowly",
   "newest_row_rots",
+  "newcomers_are_late",
 ] as const;
 
 export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];

@@ -56,6 +56,7 @@ export const SCRIPTS = {
   debtor_dies: dieOwing,
   leader_loads_slowly: loadSlowly,
   newest_row_rots: rotNewestRow,
+  newcomers_are_late: keepNewcomersBack,
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
@@ -230,6 +231,41 @@ function rotNewestRow(stage: Stage, leader: SimulatedMachine): void {
   stage.later(random.pick([300, 1200, 3000, 7000]), () => {
     for (const link of links) link.isCut = false;
   });
+}
+
+const GROWTH_LOOKED_FOR_MS = 6000;
+/** More than the logs of many lives keep. */
+const EVENTS_WITHOUT_NEWCOMERS = 120;
+const EVENT_EVERY_MS = 15;
+
+/**
+ * A trust root adds nodes to a leader that is the only voter. As soon as they know it, it goes on alone, and its log
+ * moves on without them: neither takes over a state that one node has signed.
+ */
+function keepNewcomersBack(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, world, network } = stage;
+  const untilMs = world.nowMs + GROWTH_LOOKED_FOR_MS;
+  const others = machines.filter((each) => each !== leader);
+  const outward = others.map((each) => network.link(leader.name, each.name));
+  const look = (): void => {
+    const session = leader.node?.session ?? null;
+    const isAlone = session === null || session.membership.group.voters().length === 1;
+    if (stage.isOver() || world.nowMs > untilMs || !isAlone || outward.some((link) => link.isCut)) return;
+    if (!others.every((each) => (each.node?.session?.trustRoot().version ?? 1) > 1)) {
+      world.after(5, look);
+      return;
+    }
+    for (const link of outward) link.isCut = true;
+    for (let event = 0; event < EVENTS_WITHOUT_NEWCOMERS; event++) {
+      world.after(event * EVENT_EVERY_MS, () => {
+        if (!stage.isOver()) stage.writePlainEvent(leader);
+      });
+    }
+    stage.later(EVENTS_WITHOUT_NEWCOMERS * EVENT_EVERY_MS + 500, () => {
+      for (const link of outward) link.isCut = false;
+    });
+  };
+  look();
 }
 
 /** A leader is paused while another is elected, and resumes before any message can tell it. */

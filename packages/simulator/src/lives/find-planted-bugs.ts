@@ -52,6 +52,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   erasure_debt_not_kept: ["debtor_dies", "cut"],
   passed_points_unsigned: ["cut"],
   stall_holds_back_operators: ["cut"],
+  compaction_beyond_enough: ["newcomers_are_late"],
 };
 
 /** These need a cluster that grows. */
