@@ -7,8 +7,8 @@ import {
   decideEntry,
   emptyLedgerState,
   factsNeeded,
+  judgingTrustRoot,
   stateHeadOf,
-  trustRootVersionAt,
 } from "@event-anchoring/ledger";
 import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState } from "@event-anchoring/ledger";
 import type {
@@ -173,7 +173,7 @@ export class FakeNode implements ControlPlane {
       rootHash,
       certifiedAtS,
       checkpoint: this.cluster.checkpoint(origin, treeSize, rootHash, certifiedAtS),
-      trustRootVersion: trustRootVersionAt(state, treeSize) ?? 0,
+      trustRootVersion: judgingTrustRoot(this.state, state, treeSize)?.trustRoot.version ?? 0,
     };
   }
 

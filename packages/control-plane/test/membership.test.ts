@@ -125,6 +125,31 @@ describe("a node that is dead", () => {
     await anchor(cluster, d, 1);
     expect(gone.session).toBeNull();
   });
+
+  test("is sent nothing any more once it is retired", async () => {
+    const setup = await ready();
+    const { cluster } = setup;
+    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
+    cluster.crash(gone);
+    await cluster.time.advance(3000);
+    const { network } = leaderOf(cluster).running();
+    if (network === null) throw new Error("a leader has a network");
+    const told: string[] = [];
+    const send = network.send.bind(network);
+    network.send = (to, lane, frame) => {
+      told.push(to);
+      return send(to, lane, frame);
+    };
+    const leader = leaderOf(cluster);
+    await anchor(cluster, leader, 1);
+    expect(told).toContain(gone.nodeId);
+    expect(await change(setup, { retire: [gone.nodeId] })).toMatchObject(APPLIED);
+    await untilGroup(cluster, ["a", "b", "c"].filter((nodeId) => nodeId !== gone.nodeId).join(""));
+    told.length = 0;
+    await anchor(cluster, leader, 2);
+    expect(told).not.toContain(gone.nodeId);
+    expect(told.length).toBeGreaterThan(0);
+  });
 });
 
 describe("a node that is alive and leaves", () => {

@@ -71,7 +71,7 @@ export type { CompletedTile } from "./state/tile-accumulator.ts";
 export { LeafWalk, judgingVersion } from "./walk/leaf-walk.ts";
 export type { LeafFault, WalkedLeaf, WalkedOrigin } from "./walk/leaf-walk.ts";
 export type { DecidedGroupId } from "./state/group-id-memory.ts";
-export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state/state.ts";
+export { emptyLedgerState, judgingTrustRoot, trustRootsOf } from "./state/state.ts";
 export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state/state.ts";
 export { EMPTY_STORED_LEDGER, restoreLedgerState } from "./state/stored-ledger.ts";
 export type { StoredLedger, StoredOrigin, StoredTrustRoot } from "./state/stored-ledger.ts";

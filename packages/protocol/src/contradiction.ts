@@ -4,11 +4,11 @@ import type { Checkpoint } from "./checkpoint.ts";
 import { bytesToHex, equalBytes } from "./bytes.ts";
 import type { Crypto } from "./crypto.ts";
 import { verifyKnownLines } from "./known-lines.ts";
-import { NoteError, formatVkey, parseNote } from "./note.ts";
+import { NoteError, parseNote } from "./note.ts";
 import type { SignedNote, Vkey } from "./note.ts";
 import { meetsQuorum } from "./quorum.ts";
 import type { TrustRoot } from "./trust-root-text.ts";
-import { quorumPolicyOf } from "./trust-root.ts";
+import { cosignersOf, quorumPolicyOf } from "./trust-root.ts";
 
 export type ContradictionCode =
   /** Not two signed checkpoints, one after the other. */
@@ -118,15 +118,6 @@ function judge({ note, checkpoint }: Read, trustRoots: readonly TrustRoot[], cry
   );
   const certifiedBy = satisfied.map(({ version }) => version).sort((a, b) => a - b);
   return { rootHash: checkpoint.rootHash, signers, certifiedBy };
-}
-
-/** Cosigners of all versions, each key once. */
-function cosignersOf(trustRoots: readonly TrustRoot[]): readonly Vkey[] {
-  const keys = new Map<string, Vkey>();
-  for (const { nodes } of trustRoots) {
-    for (const { cosignerVkey } of nodes) keys.set(formatVkey(cosignerVkey), cosignerVkey);
-  }
-  return [...keys.values()];
 }
 
 function isAmong(vkey: Vkey, others: readonly Vkey[]): boolean {

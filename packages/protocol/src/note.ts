@@ -1,5 +1,13 @@
 /** C2SP signed-note: a text and the lines that sign it. */
-import { InvalidBytesError, base64ToBytes, bytesToBase64, concatBytes, hexToBytes, utf8ToBytes } from "./bytes.ts";
+import {
+  InvalidBytesError,
+  base64ToBytes,
+  bytesToBase64,
+  concatBytes,
+  equalBytes,
+  hexToBytes,
+  utf8ToBytes,
+} from "./bytes.ts";
 import type { Sha256 } from "./crypto.ts";
 import { ByteReader, ByteWriter } from "./encoding.ts";
 
@@ -100,7 +108,7 @@ export function parseVkey(text: string, sha256: Sha256): Vkey {
 }
 
 export function equalVkeys(a: Vkey, b: Vkey): boolean {
-  return a.keyId === b.keyId && formatVkey(a) === formatVkey(b);
+  return a.keyId === b.keyId && a.type === b.type && a.name === b.name && equalBytes(a.publicKey, b.publicKey);
 }
 
 function decodeBase64(text: string, code: NoteCode): Uint8Array {

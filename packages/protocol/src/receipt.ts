@@ -260,9 +260,8 @@ function checkInclusion(steps: StepList, receipt: Receipt, leaf: Leaf, noted: No
  * The keys whose lines are looked at: a failing or repeated line of one of them refuses the note. Nodes are those of
  * all versions held, witnesses those of the newest alone.
  */
-export function checkpointKeys({ versions, newest }: TrustRootChain, origin: TrustRootOrigin): Vkey[] {
-  const nodes = versions.flatMap(({ trustRoot }) => trustRoot.nodes);
-  return [origin.logVkey, ...nodes.map((node) => node.cosignerVkey), ...witnessVkeysOf(newest.trustRoot)];
+export function checkpointKeys({ cosigners, newest }: TrustRootChain, origin: TrustRootOrigin): Vkey[] {
+  return [origin.logVkey, ...cosigners, ...witnessVkeysOf(newest.trustRoot)];
 }
 
 function verifyLines(

@@ -7,8 +7,9 @@ import { NoteError, equalVkeys } from "./note.ts";
 import type { Vkey } from "./note.ts";
 import { TrustRootError, refuseUnless } from "./trust-root-error.ts";
 import type { TrustRootCode } from "./trust-root-error.ts";
-import { checkFirstCosigner, findOrigin, parseSignedTrustRoot, trustRootKeys } from "./trust-root.ts";
+import { checkFirstCosigner, cosignersOf, findOrigin, parseSignedTrustRoot, trustRootKeys } from "./trust-root.ts";
 import type { SignedTrustRoot } from "./trust-root.ts";
+import { nodeLine, originLine } from "./trust-root-text.ts";
 import type { NodeStatus, OriginStatus, TrustRoot } from "./trust-root-text.ts";
 
 declare const verified: unique symbol;
@@ -19,6 +20,8 @@ export interface TrustRootChain {
   /** Ascending by version; never empty. */
   readonly versions: readonly SignedTrustRoot[];
   readonly newest: SignedTrustRoot;
+  /** Cosigner keys of the nodes of all versions, each key once. */
+  readonly cosigners: readonly Vkey[];
 }
 
 export interface TrustRootRefusal {
@@ -97,20 +100,50 @@ function checkNodes(before: TrustRoot, after: TrustRoot, crypto: Crypto): void {
 }
 
 /** A key keeps its one use through all versions. */
-function checkKeyUses(versions: readonly SignedTrustRoot[], after: TrustRoot): void {
-  const owners = new Map<string, string>();
-  for (const { trustRoot } of versions) {
-    for (const { publicKey, owner } of trustRootKeys(trustRoot)) owners.set(bytesToHex(publicKey), owner);
+class KeyUses {
+  /** By public key in hex. */
+  readonly #owners = new Map<string, string>();
+
+  constructor(versions: readonly SignedTrustRoot[]) {
+    for (const { trustRoot } of versions) this.learn(trustRoot);
   }
-  for (const { publicKey, owner } of trustRootKeys(after)) {
-    const before = owners.get(bytesToHex(publicKey)) ?? owner;
-    refuseUnless(before === owner, "key_reused", `the key of ${owner} was that of ${before}`);
+
+  learn(root: TrustRoot): void {
+    for (const { publicKey, owner } of trustRootKeys(root)) this.#owners.set(bytesToHex(publicKey), owner);
+  }
+
+  /** @throws TrustRootError `key_reused` */
+  check(after: TrustRoot): void {
+    for (const { publicKey, owner } of trustRootKeys(after)) {
+      const before = this.#owners.get(bytesToHex(publicKey)) ?? owner;
+      refuseUnless(before === owner, "key_reused", `the key of ${owner} was that of ${before}`);
+    }
   }
 }
 
-function checkSuccessor(versions: readonly SignedTrustRoot[], document: SignedTrustRoot, crypto: Crypto): void {
-  const last = versions[versions.length - 1];
-  if (last === undefined) throw new TrustRootError("chain_empty", "there is no version to start from");
+/**
+ * The next version, with the lines of origins and nodes that did not change as the version before it has them: a chain
+ * takes as much memory as its changes.
+ */
+function sharingLines(before: TrustRoot, next: SignedTrustRoot): SignedTrustRoot {
+  const { trustRoot } = next;
+  const origins = shared(before.origins, trustRoot.origins, originLine);
+  const nodes = shared(before.nodes, trustRoot.nodes, nodeLine);
+  return { ...next, trustRoot: { ...trustRoot, origins, nodes } };
+}
+
+function shared<Line>(
+  before: readonly Line[],
+  after: readonly Line[],
+  textOf: (line: Line) => string,
+): readonly Line[] {
+  const known = new Map(before.map((line) => [textOf(line), line]));
+  return after.map((line) => known.get(textOf(line)) ?? line);
+}
+
+/** @param uses those of all versions up to `last` @throws TrustRootError, NoteError */
+function successorOf(last: SignedTrustRoot, note: string, uses: KeyUses, crypto: Crypto): SignedTrustRoot {
+  const document = parseSignedTrustRoot(note, crypto.sha256);
   const before = last.trustRoot;
   const after = document.trustRoot;
   const isNext = after.version === before.version + 1;
@@ -121,13 +154,15 @@ function checkSuccessor(versions: readonly SignedTrustRoot[], document: SignedTr
   refuseUnless(after.epoch >= before.epoch, "epoch_decreased", `epoch goes from ${before.epoch} to ${after.epoch}`);
   checkOrigins(before, after);
   checkNodes(before, after, crypto);
-  checkKeyUses(versions, after);
+  uses.check(after);
   checkSignatures(document, [before, after], crypto);
+  return sharingLines(before, document);
 }
 
 /** The only place where a chain is made. */
 function chainOf(versions: readonly SignedTrustRoot[], newest: SignedTrustRoot): TrustRootChain {
-  return Object.freeze({ versions: Object.freeze([...versions]), newest }) as TrustRootChain;
+  const cosigners = Object.freeze(cosignersOf(versions.map(({ trustRoot }) => trustRoot)));
+  return Object.freeze({ versions: Object.freeze([...versions]), newest, cosigners }) as TrustRootChain;
 }
 
 function refusal(error: unknown, position: number): TrustRootRefusal {
@@ -157,11 +192,12 @@ export function verifyTrustRootChain(
     refuseUnless(isPinned, "pin_mismatch", `the first document has RootTHK ${bytesToHex(pinned.rootThk)}`);
     checkSignatures(pinned, [pinned.trustRoot], crypto);
     const versions = [pinned];
+    const uses = new KeyUses(versions);
     let newest = pinned;
     for (const note of rest) {
       position++;
-      newest = parseSignedTrustRoot(note, crypto.sha256);
-      checkSuccessor(versions, newest, crypto);
+      newest = successorOf(newest, note, uses, crypto);
+      uses.learn(newest.trustRoot);
       versions.push(newest);
     }
     return { result: "verified", chain: chainOf(versions, newest) };
@@ -173,8 +209,7 @@ export function verifyTrustRootChain(
 /** Adds the next version to a chain. The chain given is left as it was. */
 export function extendTrustRootChain(chain: TrustRootChain, note: string, crypto: Crypto): TrustRootVerification {
   try {
-    const next = parseSignedTrustRoot(note, crypto.sha256);
-    checkSuccessor(chain.versions, next, crypto);
+    const next = successorOf(chain.newest, note, new KeyUses(chain.versions), crypto);
     return { result: "verified", chain: chainOf([...chain.versions, next], next) };
   } catch (error) {
     return refusal(error, chain.versions.length);

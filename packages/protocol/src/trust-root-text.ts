@@ -241,11 +241,13 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
   return byText(a.name, b.name);
 }
 
-function originLine(origin: TrustRootOrigin): string {
+/** The line of an origin, as the text has it. */
+export function originLine(origin: TrustRootOrigin): string {
   return `origin ${bytesToHex(origin.originFingerprint)} ${origin.status} ${formatVkey(origin.logVkey)}`;
 }
 
-function nodeLine(node: TrustRootNode): string {
+/** The line of a node, as the text has it. */
+export function nodeLine(node: TrustRootNode): string {
   const keys = `${formatVkey(node.cosignerVkey)} ${bytesToHex(node.authPublicKey)}`;
   return `node ${node.nodeId} ${node.status} ${bytesToHex(node.originFingerprint)} ${keys}`;
 }

@@ -11,7 +11,7 @@ import {
 } from "./checkpoint.ts";
 import type { Sha256 } from "./crypto.ts";
 import type { OriginFingerprint } from "./ids.ts";
-import { VKEY_TYPE, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
+import { VKEY_TYPE, formatVkey, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
 import type { SignatureLine, Vkey } from "./note.ts";
 import type { TlogPolicy } from "./policy.ts";
 import type { QuorumPolicy } from "./quorum.ts";
@@ -171,6 +171,18 @@ export function checkFirstCosigner(root: TrustRoot, node: TrustRootNode, sha256:
   const expected = originFingerprintOf(root.clusterId, node.cosignerVkey.publicKey, sha256);
   const isOwn = equalBytes(expected, node.originFingerprint);
   refuseUnless(isOwn, "origin_fingerprint_wrong", `the origin of ${node.nodeId} is not that of its cosigner key`);
+}
+
+/** Cosigner keys of the nodes of all versions, each key once. */
+export function cosignersOf(versions: readonly TrustRoot[]): readonly Vkey[] {
+  const keys = new Map<string, Vkey>();
+  for (const { nodes } of versions) {
+    for (const { cosignerVkey } of nodes) {
+      const text = formatVkey(cosignerVkey);
+      if (!keys.has(text)) keys.set(text, cosignerVkey);
+    }
+  }
+  return [...keys.values()];
 }
 
 /** Every key of a version with the name of its one use. */

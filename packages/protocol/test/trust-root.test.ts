@@ -5,6 +5,7 @@ import {
   extendTrustRootChain,
   formatPolicy,
   formatTrustRootText,
+  formatVkey,
   hexToBytes,
   parsePolicy,
   parseTrustRootText,
@@ -14,7 +15,7 @@ import {
   witnessedPolicyOf,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
+import type { TrustRootChain, Vkey } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { CRYPTOS, codeOf, loadVectors } from "./vectors.ts";
 
@@ -111,6 +112,19 @@ describe("a chain", () => {
       code: "version_gap",
       position: 3,
     });
+  });
+
+  test("has each line that did not change once, and each cosigner key once", () => {
+    const { versions, cosigners } = chainOf(three);
+    const nodes = versions.flatMap(({ trustRoot }) => trustRoot.nodes);
+    const origins = versions.flatMap(({ trustRoot }) => trustRoot.origins);
+    for (const lines of [nodes, origins]) {
+      const texts = new Set(lines.map((line) => JSON.stringify(line)));
+      expect(new Set<object>(lines).size).toBe(texts.size);
+      expect(texts.size).toBeLessThan(lines.length);
+    }
+    const keys = (vkeys: readonly Vkey[]): readonly string[] => [...new Set(vkeys.map(formatVkey))].sort();
+    expect(cosigners.map(formatVkey).sort()).toEqual(keys(nodes.map(({ cosignerVkey }) => cosignerVkey)));
   });
 
   test("is held against the highest version seen", () => {

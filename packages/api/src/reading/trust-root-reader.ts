@@ -1,5 +1,5 @@
-import { verifyTrustRootChain } from "@event-anchoring/protocol";
-import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
+import { extendTrustRootChain, verifyTrustRootChain } from "@event-anchoring/protocol";
+import type { Crypto, TrustRootChain, TrustRootVerification } from "@event-anchoring/protocol";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 
@@ -27,11 +27,16 @@ export class TrustRootReader {
     if (first === undefined) throw new RefusedError("not_initialised", "no trust root is applied");
     const documents = trustRoots.map(({ document }) => document);
     const pinnedRootThk = this.#pinnedRootThk ?? first.rootThk;
-    const verification = verifyTrustRootChain({ documents, pinnedRootThk }, this.#crypto);
-    if (verification.result === "refused") {
-      throw new RefusedError("unavailable", `trust root ${verification.position}: ${verification.detail}`);
-    }
-    this.#chain = verification.chain;
-    return verification.chain;
+    // Another read may have got further meanwhile.
+    const chain = this.#chain ?? verified(verifyTrustRootChain({ documents, pinnedRootThk }, this.#crypto));
+    this.#chain = documents
+      .slice(chain.versions.length)
+      .reduce((longer, document) => verified(extendTrustRootChain(longer, document, this.#crypto)), chain);
+    return this.#chain;
   }
+}
+
+function verified(verification: TrustRootVerification): TrustRootChain {
+  if (verification.result === "verified") return verification.chain;
+  throw new RefusedError("unavailable", `trust root ${verification.position}: ${verification.detail}`);
 }

@@ -96,12 +96,12 @@ export class Certifier {
 
   /** The end of an entry with the certify bit, already advanced into the state. */
   onCertifyPoint(point: CertifyPoint): void {
-    const grown = [...this.#options.state.origins.values()].filter(
-      (origin) => this.#isOpen(origin) && this.#reach(origin, point),
+    const grown = this.#all().filter(
+      ([origin, certification]) => this.#isOpen(origin) && this.#reach(origin, certification, point),
     );
     // The promise is on its way to the disk while peers' signatures are verified.
     void this.#signWaiting();
-    for (const origin of grown) this.#weigh(origin, this.#of(origin.originFingerprint), origin.tree.size);
+    for (const [origin, certification] of grown) this.#weigh(origin, certification, origin.tree.size);
   }
 
   /** Cosignatures from an authenticated peer; they are not trusted before they are verified. */
@@ -172,10 +172,7 @@ export class Certifier {
     return () => certification.waiters.delete(waiter);
   }
 
-  /**
-   * Calls `cosigned` once enough cosignatures of at least that size are in hand. For measuring alone: nothing is
-   * verified for it.
-   */
+  /** Calls `cosigned` once enough cosignatures of at least that size are in hand, verified or not: for measuring. */
   whenCosigned(origin: OriginFingerprint, treeSize: number, cosigned: () => void): void {
     const certification = this.#of(origin);
     certification.watchers.add({ treeSize, cosigned });
@@ -189,8 +186,8 @@ export class Certifier {
 
   /** Makes a certificate of the newest head of each origin for which enough cosignatures are in hand. */
   certifyNewest(): void {
-    for (const { originFingerprint } of this.#options.state.origins.values()) {
-      this.#certify(originFingerprint, this.#of(originFingerprint).coveredSize + 1);
+    for (const [{ originFingerprint }, { coveredSize, cosignedSize }] of this.#all()) {
+      if (coveredSize < cosignedSize) this.#certify(originFingerprint, coveredSize + 1);
     }
   }
 
@@ -228,8 +225,7 @@ export class Certifier {
   /** Enough cosignatures are in hand of all heads that entries up to this one have reached; Infinity: of every head. */
   get cosignedTo(): RaftIndex {
     let to = Number.POSITIVE_INFINITY;
-    for (const origin of this.#options.state.origins.values()) {
-      const oldest = this.#of(origin.originFingerprint).oldest;
+    for (const [origin, { oldest }] of this.#all()) {
       if (oldest !== undefined && this.#isOpen(origin)) to = Math.min(to, oldest.raftIndex - 1);
     }
     return to;
@@ -240,9 +236,8 @@ export class Certifier {
     const now = this.#options.clock.monotonicMs();
     let leaves = 0;
     let oldestMs = 0;
-    for (const origin of this.#options.state.origins.values()) {
+    for (const [origin, certification] of this.#all()) {
       if (!this.#isOpen(origin)) continue;
-      const certification = this.#of(origin.originFingerprint);
       leaves += origin.tree.size - certification.cosignedSize;
       const { oldest } = certification;
       if (oldest !== undefined) oldestMs = Math.max(oldestMs, now - oldest.reachedMs);
@@ -260,8 +255,7 @@ export class Certifier {
   }
 
   /** Returns whether the point is a new head of the origin. */
-  #reach({ originFingerprint, tree }: OriginState, point: CertifyPoint): boolean {
-    const certification = this.#of(originFingerprint);
+  #reach({ originFingerprint, tree }: OriginState, certification: OriginCertification, point: CertifyPoint): boolean {
     if (tree.size <= certification.coveredSize) return false;
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
@@ -488,8 +482,12 @@ export class Certifier {
     return this.#options.comparison.withholds(originFingerprint, treeSize);
   }
 
-  #of(origin: OriginFingerprint): OriginCertification {
-    const key = bytesToHex(origin);
+  /** Every origin of the state: one for each node that the cluster ever had. */
+  #all(): readonly (readonly [OriginState, OriginCertification])[] {
+    return [...this.#options.state.origins].map(([key, origin]) => [origin, this.#of(origin.originFingerprint, key)]);
+  }
+
+  #of(origin: OriginFingerprint, key = bytesToHex(origin)): OriginCertification {
     const known = this.#origins.get(key);
     if (known !== undefined) return known;
     const lastTimeS = this.#options.promises.headOf(origin)?.timeS ?? 0;

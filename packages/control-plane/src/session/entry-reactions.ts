@@ -67,7 +67,8 @@ function onTrustRoot(parts: SessionParts, options: SessionOptions): void {
   const { membership, certifying, witnessing, life } = parts;
   const { state, known, identity } = options;
   const versions = trustRootsOf(state);
-  for (const { trustRoot } of versions) membership.members.learn(trustRoot);
+  // A version names every node that an earlier one named.
+  membership.members.learn(membership.trustRoot());
   known.learn(versions.map(({ note }) => note));
   certifying.contradictions.comparison.onTrustRoot();
   certifying.certifier.onTrustRoot();

@@ -82,12 +82,13 @@ export class Membership {
 
   /**
    * To every node that the newest known trust root names. It may be a version that is not applied yet: it names every
-   * node that an applied one names, and perhaps more.
+   * node that an applied one names, and perhaps more. A node that has left hears it as long as it is connected.
    */
   broadcast(frame: PeerFrame): void {
     const { identity, network, known } = this.#options;
-    for (const { nodeId } of known.newest.nodes) {
-      if (nodeId !== identity.nodeId) network.send(nodeId, "control", frame);
+    for (const { nodeId, status } of known.newest.nodes) {
+      const isThere = status === "active" || status === "learner" || network.isConnected(nodeId);
+      if (isThere && nodeId !== identity.nodeId) network.send(nodeId, "control", frame);
     }
   }
 

@@ -13,13 +13,7 @@ import {
   noteMessage,
   noteSignatureLine,
 } from "@event-anchoring/protocol";
-import {
-  type Certificate,
-  type Cosignature,
-  type LedgerState,
-  trustRootVersionAt,
-  trustRootsOf,
-} from "@event-anchoring/ledger";
+import { type Certificate, type Cosignature, type LedgerState, judgingTrustRoot } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 
 /** The checkpoint text of an origin at one size: a pure function of the log prefix. */
@@ -35,9 +29,8 @@ export interface TreeHead {
 /** The trust root that judges a checkpoint of this size of an origin that this node has. */
 export function judgingRoot(state: LedgerState, originFingerprint: OriginFingerprint, treeSize: number): TrustRoot {
   const origin = state.origins.get(bytesToHex(originFingerprint));
-  const version = origin === undefined ? null : trustRootVersionAt(origin, treeSize);
-  const signed = trustRootsOf(state).find(({ trustRoot }) => trustRoot.version === version);
-  if (signed === undefined) throw new Error(`no trust root judges size ${treeSize}`);
+  const signed = origin === undefined ? null : judgingTrustRoot(state, origin, treeSize);
+  if (signed === null) throw new Error(`no trust root judges size ${treeSize}`);
   return signed.trustRoot;
 }
 

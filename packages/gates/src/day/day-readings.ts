@@ -15,7 +15,8 @@ const SIZES_SQL = `
           WHERE n.nspname = 'state' AND c.relkind = 'r') AS tables,
          (SELECT sum(octet_length(payload) + ${ROW_OVERHEAD}) FROM node.raft_log) AS log,
          pg_total_relation_size('node.raft_log') AS log_table,
-         (SELECT max(sequence) + 1 FROM state.anchors) AS anchors`;
+         (SELECT max(sequence) + 1 FROM state.anchors) AS anchors,
+         (SELECT count(*) FROM state.origins) AS origins`;
 
 /** Names of what is read, which the judge's steps name too. */
 export const SIZES = {
@@ -26,7 +27,7 @@ export const SIZES = {
   log: "raft log",
   logTable: "table of the raft log",
   wal: "WAL",
-  promises: "promise files",
+  promises: "promise files for each origin",
 } as const;
 
 interface Tables {
@@ -58,14 +59,16 @@ export class DayReadings {
 
   /** What a slice's sizes are. Memory is left out while a process is down. */
   async sizes(): Promise<Readonly<Record<string, number>>> {
-    const { tables, anchors, log, logTable } = await sumsOf(this.#sessions);
+    const { tables, anchors, log, logTable, origins } = await sumsOf(this.#sessions);
+    const promises = this.#sumOverNodes(({ promiseFile }) => statSync(promiseFile).size);
     return {
       ...this.#memory(),
       [SIZES.tables]: (tables - this.#empty.tables) / (anchors - this.#empty.anchors),
       [SIZES.log]: log,
       [SIZES.logTable]: logTable,
       [SIZES.wal]: this.#sumOverNodes(({ databaseDir }) => folderBytes(join(databaseDir, "pg_wal"))),
-      [SIZES.promises]: this.#sumOverNodes(({ promiseFile }) => statSync(promiseFile).size),
+      // They hold a head and a node's word for each origin that the cluster ever had.
+      [SIZES.promises]: promises / origins,
     };
   }
 
@@ -105,8 +108,9 @@ function isAnyDown(entries: readonly ReturnType<TestCluster["entry"]>[]): boolea
 async function sumsOf(sessions: readonly SqlSession[]) {
   const rows = (await Promise.all(sessions.map((session) => session.rows(SIZES_SQL)))).flat();
   const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
-  // Every node holds every anchor: tables and anchors are both counted once for each node.
-  return { tables: sum("tables"), log: sum("log"), logTable: sum("log_table"), anchors: sum("anchors") };
+  // Every node holds every anchor and every origin: they are counted once for each node, as the tables are.
+  const [tables, log, logTable] = [sum("tables"), sum("log"), sum("log_table")];
+  return { tables, log, logTable, anchors: sum("anchors"), origins: sum("origins") };
 }
 
 function residentBytes(group: ProcessGroup | undefined, field: "VmRSS" | "RssAnon"): number {

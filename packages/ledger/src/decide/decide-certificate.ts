@@ -6,11 +6,11 @@ import {
   formatCheckpoint,
   verifyCosignature,
 } from "@event-anchoring/protocol";
-import type { SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
+import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Certificate, Cosignature } from "../entry/command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CertificateWrite } from "./decision.ts";
-import { trustRootVersionAt, trustRootsOf } from "../state/state.ts";
+import { judgingTrustRoot } from "../state/state.ts";
 import type { OriginState } from "../state/state.ts";
 
 /** Good cosignatures of distinct active nodes, ascending by node id. Copies and unknown keys do not count. */
@@ -31,11 +31,6 @@ function validCosignatures(certificate: Certificate, trustRoot: TrustRoot, draft
     if (good !== undefined) valid.push(good);
   }
   return valid;
-}
-
-function judgingVersion(origin: OriginState, treeSize: number, draft: DecisionDraft): SignedTrustRoot | null {
-  const version = trustRootVersionAt(origin, treeSize);
-  return version === null ? null : (trustRootsOf(draft.state)[version - 1] ?? null);
 }
 
 /** The k-th smallest time: when the quorum was complete. */
@@ -65,7 +60,7 @@ export function decideCertificate(certificate: Certificate, draft: DecisionDraft
   const origin = draft.state.origins.get(bytesToHex(originFingerprint));
   if (origin === undefined || origin.status === "lost") return;
   if (treeSize > origin.tree.size || treeSize <= recordedSize(origin, draft)) return;
-  const judge = judgingVersion(origin, treeSize, draft);
+  const judge = judgingTrustRoot(draft.state, origin, treeSize);
   if (judge === null) return;
   const { quorum, version } = judge.trustRoot;
   const cosignatures = validCosignatures(certificate, judge.trustRoot, draft);

@@ -114,14 +114,14 @@ export function trustRootsOf(state: LedgerState): readonly SignedTrustRoot[] {
 }
 
 /**
- * The version that judges the tree of the first `treeSize` leaves of an origin: that of the last genesis or trust-root
- * leaf among them. Null for the empty tree.
+ * The trust root that judges the tree of the first `treeSize` leaves of an origin: the version of the last genesis or
+ * trust-root leaf among them. Null for the empty tree.
  */
-export function trustRootVersionAt(origin: OriginState, treeSize: number): number | null {
-  let version: number | null = null;
-  for (const position of origin.trustRootPositions) {
-    if (position.leafIndex >= treeSize) break;
-    version = position.version;
-  }
-  return version;
+export function judgingTrustRoot(state: LedgerState, origin: OriginState, treeSize: number): SignedTrustRoot | null {
+  const { trustRootPositions: positions } = origin;
+  let at = positions.length - 1;
+  while (at >= 0 && (positions[at]?.leafIndex ?? 0) >= treeSize) at--;
+  const version = positions[at]?.version;
+  // The chain of a ledger begins with version 1 and has no gaps.
+  return version === undefined ? null : (trustRootsOf(state)[version - 1] ?? null);
 }
