@@ -158,7 +158,7 @@ class Day {
       // By half of the day the turns begin, warm or not.
       const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
       await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= warmAnswers);
-      const isWarm = this.#answered >= warmAnswers;
+      const isWarm = this.#answered >= warmAnswers && (await this.#leadIn(day));
       const warmMs = performance.now();
       const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
@@ -186,18 +186,34 @@ class Day {
     return { slices: slices.between(fromMs, toMs), share };
   }
 
+  /**
+   * Each turn once, in a day that is judged: a process keeps the memory that a turn took at its most, and a database
+   * the place. What is compared begins after that. @returns whether none has failed
+   */
+  async #leadIn(day: DayAtWork): Promise<boolean> {
+    if (this.#plan.forMs < JUDGED_MIN_MS) return true;
+    return (await this.#takeRound(day, TURNS, this.#endMs)) !== "failed";
+  }
+
   /** @returns whether none has failed */
   async #takeTurns(day: DayAtWork, halfMs: number, endMs: number): Promise<boolean> {
     for (;;) {
-      for (const turn of performance.now() < halfMs ? [UPGRADE, ...TURNS] : TURNS) {
-        const needsMs = this.#tookMs.get(turn.name) ?? TURN_MS;
-        // A day without any turn is none.
-        const isLate = this.#tookMs.size > 0 && performance.now() + needsMs > endMs;
-        if (this.#plan.isOver() || isLate) return true;
-        if (!(await this.#takeTurn(turn, day))) return false;
-        await this.#until(performance.now() + PAUSE_MS);
-      }
+      const round = await this.#takeRound(day, performance.now() < halfMs ? [UPGRADE, ...TURNS] : TURNS, endMs);
+      if (round !== "taken") return round === "late";
     }
+  }
+
+  /** @returns `late`: there is no time for the next one */
+  async #takeRound(day: DayAtWork, turns: readonly Turn[], endMs: number): Promise<"taken" | "late" | "failed"> {
+    for (const turn of turns) {
+      const needsMs = this.#tookMs.get(turn.name) ?? TURN_MS;
+      // A day without any turn is none.
+      const isLate = this.#tookMs.size > 0 && performance.now() + needsMs > endMs;
+      if (this.#plan.isOver() || isLate) return "late";
+      if (!(await this.#takeTurn(turn, day))) return "failed";
+      await this.#until(performance.now() + PAUSE_MS);
+    }
+    return "taken";
   }
 
   async #takeTurn(turn: Turn, day: DayAtWork): Promise<boolean> {
