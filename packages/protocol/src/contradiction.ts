@@ -4,11 +4,11 @@ import type { Checkpoint } from "./checkpoint.ts";
 import { bytesToHex, equalBytes } from "./bytes.ts";
 import type { Crypto } from "./crypto.ts";
 import { verifyKnownLines } from "./known-lines.ts";
-import { NoteError, parseNote } from "./note.ts";
+import { NoteError, distinctVkeys, parseNote } from "./note.ts";
 import type { SignedNote, Vkey } from "./note.ts";
 import { meetsQuorum } from "./quorum.ts";
 import type { TrustRoot } from "./trust-root-text.ts";
-import { cosignersOf, quorumPolicyOf } from "./trust-root.ts";
+import { cosignerKeysOf, quorumPolicyOf } from "./trust-root.ts";
 
 export type ContradictionCode =
   /** Not two signed checkpoints, one after the other. */
@@ -104,7 +104,8 @@ function checkpointOf(note: SignedNote): Checkpoint {
 
 function judge({ note, checkpoint }: Read, trustRoots: readonly TrustRoot[], crypto: Crypto): ContradictingNote {
   const root = bytesToHex(checkpoint.rootHash).slice(0, 16);
-  const known = verifyKnownLines(note, cosignersOf(trustRoots), crypto.ed25519Verify);
+  const cosigners = distinctVkeys(trustRoots.flatMap(cosignerKeysOf));
+  const known = verifyKnownLines(note, cosigners, crypto.ed25519Verify);
   if (known.refusal !== null) {
     const { code, name } = known.refusal;
     throw new ContradictionError("line_refused", `the note over ${root}: ${code}: ${name}`);

@@ -111,6 +111,17 @@ export function equalVkeys(a: Vkey, b: Vkey): boolean {
   return a.keyId === b.keyId && a.type === b.type && a.name === b.name && equalBytes(a.publicKey, b.publicKey);
 }
 
+/** Each key once, in their order. */
+export function distinctVkeys(vkeys: Iterable<Vkey>): readonly Vkey[] {
+  const byText = new Map<string, Vkey>();
+  // Versions of a trust root share their lines: most repeats are the same object.
+  for (const vkey of new Set(vkeys)) {
+    const text = formatVkey(vkey);
+    if (!byText.has(text)) byText.set(text, vkey);
+  }
+  return [...byText.values()];
+}
+
 function decodeBase64(text: string, code: NoteCode): Uint8Array {
   try {
     return base64ToBytes(text);

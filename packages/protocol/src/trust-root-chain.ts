@@ -3,11 +3,11 @@ import { bytesToHex, equalBytes } from "./bytes.ts";
 import type { Crypto } from "./crypto.ts";
 import { verifyKnownLines } from "./known-lines.ts";
 import type { NoteRefusalCode } from "./known-lines.ts";
-import { NoteError, equalVkeys } from "./note.ts";
+import { NoteError, distinctVkeys, equalVkeys } from "./note.ts";
 import type { Vkey } from "./note.ts";
 import { TrustRootError, refuseUnless } from "./trust-root-error.ts";
 import type { TrustRootCode } from "./trust-root-error.ts";
-import { checkFirstCosigner, cosignersOf, findOrigin, parseSignedTrustRoot, trustRootKeys } from "./trust-root.ts";
+import { checkFirstCosigner, cosignerKeysOf, findOrigin, parseSignedTrustRoot, trustRootKeys } from "./trust-root.ts";
 import type { SignedTrustRoot } from "./trust-root.ts";
 import { nodeLine, originLine } from "./trust-root-text.ts";
 import type { NodeStatus, OriginStatus, TrustRoot } from "./trust-root-text.ts";
@@ -103,13 +103,19 @@ function checkNodes(before: TrustRoot, after: TrustRoot, crypto: Crypto): void {
 class KeyUses {
   /** By public key in hex. */
   readonly #owners = new Map<string, string>();
+  /** Versions share the keys of lines that did not change: these are known already. */
+  readonly #learnt = new Set<Uint8Array>();
 
   constructor(versions: readonly SignedTrustRoot[]) {
     for (const { trustRoot } of versions) this.learn(trustRoot);
   }
 
   learn(root: TrustRoot): void {
-    for (const { publicKey, owner } of trustRootKeys(root)) this.#owners.set(bytesToHex(publicKey), owner);
+    for (const { publicKey, owner } of trustRootKeys(root)) {
+      if (this.#learnt.has(publicKey)) continue;
+      this.#learnt.add(publicKey);
+      this.#owners.set(bytesToHex(publicKey), owner);
+    }
   }
 
   /** @throws TrustRootError `key_reused` */
@@ -122,8 +128,8 @@ class KeyUses {
 }
 
 /**
- * The next version, with the lines of origins and nodes that did not change as the version before it has them: a chain
- * takes as much memory as its changes.
+ * The next version, with the lines of origins and nodes that did not change as the version before it has them. They are
+ * held once, so a version takes little more memory than its text.
  */
 function sharingLines(before: TrustRoot, next: SignedTrustRoot): SignedTrustRoot {
   const { trustRoot } = next;
@@ -160,9 +166,13 @@ function successorOf(last: SignedTrustRoot, note: string, uses: KeyUses, crypto:
 }
 
 /** The only place where a chain is made. */
-function chainOf(versions: readonly SignedTrustRoot[], newest: SignedTrustRoot): TrustRootChain {
-  const cosigners = Object.freeze(cosignersOf(versions.map(({ trustRoot }) => trustRoot)));
-  return Object.freeze({ versions: Object.freeze([...versions]), newest, cosigners }) as TrustRootChain;
+function chainOf(
+  versions: readonly SignedTrustRoot[],
+  newest: SignedTrustRoot,
+  cosigners: readonly Vkey[],
+): TrustRootChain {
+  const parts = { versions: Object.freeze([...versions]), newest, cosigners: Object.freeze(distinctVkeys(cosigners)) };
+  return Object.freeze(parts) as TrustRootChain;
 }
 
 function refusal(error: unknown, position: number): TrustRootRefusal {
@@ -200,7 +210,8 @@ export function verifyTrustRootChain(
       uses.learn(newest.trustRoot);
       versions.push(newest);
     }
-    return { result: "verified", chain: chainOf(versions, newest) };
+    const cosigners = versions.flatMap(({ trustRoot }) => cosignerKeysOf(trustRoot));
+    return { result: "verified", chain: chainOf(versions, newest, cosigners) };
   } catch (error) {
     return refusal(error, position);
   }
@@ -210,7 +221,8 @@ export function verifyTrustRootChain(
 export function extendTrustRootChain(chain: TrustRootChain, note: string, crypto: Crypto): TrustRootVerification {
   try {
     const next = successorOf(chain.newest, note, new KeyUses(chain.versions), crypto);
-    return { result: "verified", chain: chainOf([...chain.versions, next], next) };
+    const cosigners = [...chain.cosigners, ...cosignerKeysOf(next.trustRoot)];
+    return { result: "verified", chain: chainOf([...chain.versions, next], next, cosigners) };
   } catch (error) {
     return refusal(error, chain.versions.length);
   }

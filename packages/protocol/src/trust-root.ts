@@ -11,7 +11,7 @@ import {
 } from "./checkpoint.ts";
 import type { Sha256 } from "./crypto.ts";
 import type { OriginFingerprint } from "./ids.ts";
-import { VKEY_TYPE, formatVkey, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
+import { VKEY_TYPE, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
 import type { SignatureLine, Vkey } from "./note.ts";
 import type { TlogPolicy } from "./policy.ts";
 import type { QuorumPolicy } from "./quorum.ts";
@@ -92,7 +92,7 @@ function checkKeyNames(root: TrustRoot): void {
     refuseUnless(isOperator, "key_misnamed", `${vkey.name} is not the key of operator ${name}`);
   }
   // Key ids are short: under the name of a node's key somebody could make a key of the same id.
-  const own = new Set([...root.origins.map(({ logVkey }) => logVkey), ...root.nodes.map(cosignerOf)].map(nameOf));
+  const own = new Set([...root.origins.map(({ logVkey }) => logVkey), ...cosignerKeysOf(root)].map(nameOf));
   for (const { name, vkey } of root.witnesses) {
     const isCosigner = vkey.type === VKEY_TYPE.cosignature;
     refuseUnless(isCosigner, "key_misnamed", `the key of witness ${name} makes no cosignatures`);
@@ -149,8 +149,9 @@ function checkLines(root: TrustRoot): void {
   }
 }
 
-function cosignerOf({ cosignerVkey }: TrustRootNode): Vkey {
-  return cosignerVkey;
+/** The cosigner key of every node, whatever its status. */
+export function cosignerKeysOf({ nodes }: TrustRoot): readonly Vkey[] {
+  return nodes.map(({ cosignerVkey }) => cosignerVkey);
 }
 
 function nameOf({ name }: { readonly name: string }): string {
@@ -171,18 +172,6 @@ export function checkFirstCosigner(root: TrustRoot, node: TrustRootNode, sha256:
   const expected = originFingerprintOf(root.clusterId, node.cosignerVkey.publicKey, sha256);
   const isOwn = equalBytes(expected, node.originFingerprint);
   refuseUnless(isOwn, "origin_fingerprint_wrong", `the origin of ${node.nodeId} is not that of its cosigner key`);
-}
-
-/** Cosigner keys of the nodes of all versions, each key once. */
-export function cosignersOf(versions: readonly TrustRoot[]): readonly Vkey[] {
-  const keys = new Map<string, Vkey>();
-  for (const { nodes } of versions) {
-    for (const { cosignerVkey } of nodes) {
-      const text = formatVkey(cosignerVkey);
-      if (!keys.has(text)) keys.set(text, cosignerVkey);
-    }
-  }
-  return [...keys.values()];
 }
 
 /** Every key of a version with the name of its one use. */

@@ -150,7 +150,7 @@ class Day {
     return { broken: this.#broken, judged, turns: this.#turns, ...counts };
   }
 
-  /** @returns null: it was cut off, or too short for this machine, or a turn has failed */
+  /** @returns null: it was cut off, or too short for this machine or for a round of turns, or a turn has failed */
   async #pass(day: DayAtWork, slices: DaySlices, readings: DayReadings): Promise<JudgedDay | null> {
     const startMs = performance.now();
     const minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
@@ -163,13 +163,13 @@ class Day {
       const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
       const first = await this.#undisturbed(warmMs + partMs, slices, readings);
-      const isWhole = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);
+      const rounds = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);
       await this.#until(Math.max(lastMs, performance.now() + PAUSE_MS));
       const last = await this.#undisturbed(this.#endMs, slices, readings);
       const isCutOff = performance.now() < this.#endMs - SLICE_MS;
       // A turn may have taken so long that there is no such end.
       const isThere = last.slices.length * SLICE_MS > partMs / 2;
-      if (!isWarm || !isWhole || isCutOff || !isThere || this.#plan.forMs < JUDGED_MIN_MS) return null;
+      if (!isWarm || rounds === 0 || isCutOff || !isThere || this.#plan.forMs < JUDGED_MIN_MS) return null;
       const ratios = judge({ first: first.slices, last: last.slices }, STEPS);
       return { ratios, share: (first.share + last.share) / 2 };
     } finally {
@@ -187,19 +187,20 @@ class Day {
   }
 
   /**
-   * Each turn once, in a day that is judged: a process keeps the memory that a turn took at its most, and a database
-   * the place. What is compared begins after that. @returns whether none has failed
+   * Each turn once, in a day that is judged: a process keeps the memory, and a database the disk space, that a turn
+   * took at its most. What is compared begins after that. @returns whether all were taken
    */
   async #leadIn(day: DayAtWork): Promise<boolean> {
     if (this.#plan.forMs < JUDGED_MIN_MS) return true;
-    return (await this.#takeRound(day, TURNS, this.#endMs)) !== "failed";
+    return (await this.#takeRound(day, TURNS, this.#endMs)) === "taken";
   }
 
-  /** @returns whether none has failed */
-  async #takeTurns(day: DayAtWork, halfMs: number, endMs: number): Promise<boolean> {
-    for (;;) {
+  /** @returns how many rounds of all turns were taken; 0 if a turn has failed */
+  async #takeTurns(day: DayAtWork, halfMs: number, endMs: number): Promise<number> {
+    for (let rounds = 0; ; rounds++) {
       const round = await this.#takeRound(day, performance.now() < halfMs ? [UPGRADE, ...TURNS] : TURNS, endMs);
-      if (round !== "taken") return round === "late";
+      if (round === "failed") return 0;
+      if (round === "late") return rounds;
     }
   }
 
@@ -207,7 +208,7 @@ class Day {
   async #takeRound(day: DayAtWork, turns: readonly Turn[], endMs: number): Promise<"taken" | "late" | "failed"> {
     for (const turn of turns) {
       const needsMs = this.#tookMs.get(turn.name) ?? TURN_MS;
-      // A day without any turn is none.
+      // A day without any turn is none, however short.
       const isLate = this.#tookMs.size > 0 && performance.now() + needsMs > endMs;
       if (this.#plan.isOver() || isLate) return "late";
       if (!(await this.#takeTurn(turn, day))) return "failed";

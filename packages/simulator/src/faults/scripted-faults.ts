@@ -240,10 +240,11 @@ const EVENT_EVERY_MS = 15;
 
 /**
  * A trust root adds nodes to a leader that is the only voter. As soon as they know it, it goes on alone, and its log
- * moves on without them: neither takes over a state that one node has signed.
+ * moves on without them: a newcomer takes over no state that only one node has signed.
  */
 function keepNewcomersBack(stage: Stage, leader: SimulatedMachine): void {
   const { machines, world, network } = stage;
+  if (stage.leader() !== leader) return;
   const untilMs = world.nowMs + GROWTH_LOOKED_FOR_MS;
   const others = machines.filter((each) => each !== leader);
   const outward = others.map((each) => network.link(leader.name, each.name));
