@@ -36,6 +36,33 @@ export function nextSeed(lines: readonly ResultLine[], gate: string, sources: st
 }
 
 /**
+ * Gates that take their turn: one whose batch has counted nothing, for a failure for example, rests until as many other
+ * batches have run as there are other gates. Otherwise it would be the one that has been run least for ever.
+ */
+export class Turns {
+  readonly #gates: readonly Gate[];
+  /** By name, the number of the batch that may be its next one. */
+  readonly #restsTo = new Map<string, number>();
+  #batches = 0;
+
+  constructor(gates: readonly Gate[]) {
+    this.#gates = gates;
+  }
+
+  /** @returns those that do not rest; all, if all rest */
+  ready(): readonly Gate[] {
+    const rested = this.#gates.filter(({ name }) => (this.#restsTo.get(name) ?? 0) <= this.#batches);
+    return rested.length === 0 ? this.#gates : rested;
+  }
+
+  /** A batch is over. @param count what it adds to the gate */
+  note(gate: Gate, count: number): void {
+    this.#batches += 1;
+    if (count === 0) this.#restsTo.set(gate.name, this.#batches + this.#gates.length - 1);
+  }
+}
+
+/**
  * What has been run least on the code as it is, in parts of its first stop; of those that have reached it, in parts of
  * what a release has to reach.
  */

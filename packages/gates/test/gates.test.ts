@@ -10,6 +10,7 @@ import {
   type Gate,
   type MendedLine,
   ResultsError,
+  Turns,
   appendResult,
   leastRun,
   nextSeed,
@@ -185,6 +186,22 @@ describe("what runs next", () => {
     expect(leastRun([a, b], counted({ a: 9, b: 50 }))).toBe(a);
     expect(leastRun([a, b], counted({ a: 60, b: 50 }))).toBe(b);
     expect(leastRun([], counted({}))).toBeNull();
+  });
+
+  test("is another gate for a while, if a batch has counted nothing", () => {
+    const [a, b, c] = [gate("a"), gate("b"), gate("c")];
+    const turns = new Turns([a, b, c]);
+    turns.note(a, 0);
+    expect(turns.ready()).toEqual([b, c]);
+    turns.note(b, 5);
+    expect(turns.ready()).toEqual([b, c]);
+    turns.note(b, 5);
+    expect(turns.ready()).toEqual([a, b, c]);
+    for (const each of [a, b, c]) turns.note(each, 0);
+    expect(turns.ready()).toEqual([a]);
+    const alone = new Turns([a]);
+    alone.note(a, 0);
+    expect(alone.ready()).toEqual([a]);
   });
 
   test("begins with the first seed that this code has not seen", () => {

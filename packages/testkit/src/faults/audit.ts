@@ -48,14 +48,15 @@ export async function audit(
   const logs = await equalLogs(setup);
   const [first = []] = logs;
   const { cosignatures, heads, anchored } = recorder;
+  const crypto = cryptoOf(recorder);
   const tips = await Promise.all(nodes.map(({ id }) => certainHeadsAt(setup, id)));
   const broken = [
     ...brokenPromises(recorder),
     ...logs.flatMap((log, at) => differentLeaves(nodes[at]?.id ?? "", first, log)),
     ...tips.flatMap((tip, at) => (tip.join() === tips[0]?.join() ? [] : [`${nodes[at]?.id}: ${tip.join()}`])),
     ...brokenByLog(first, recorder, Date.now()),
-    ...badCosignatures(cosignatures, trustRoots),
-    ...badReceipts(anchored, trustRoots),
+    ...badCosignatures(cosignatures, trustRoots, crypto),
+    ...badReceipts(anchored, trustRoots, crypto),
   ];
   return {
     broken,
@@ -96,7 +97,11 @@ function differentLeaves(nodeId: string, first: readonly StoredLeaf[], own: read
   return at < 0 ? [] : [`${nodeId} holds another leaf at sequence ${at} than the first node`];
 }
 
-function badCosignatures(cosignatures: readonly SeenCosignature[], chain: TrustRootChain): readonly string[] {
+function badCosignatures(
+  cosignatures: readonly SeenCosignature[],
+  chain: TrustRootChain,
+  crypto: Crypto,
+): readonly string[] {
   const { clusterName, nodes } = chain.newest.trustRoot;
   const keys = new Map(nodes.map(({ nodeId, cosignerVkey }) => [nodeId, cosignerVkey.publicKey]));
   return cosignatures.flatMap(({ nodeId, originFingerprint, treeSize, rootHash, timeS, signature }) => {
@@ -105,13 +110,16 @@ function badCosignatures(cosignatures: readonly SeenCosignature[], chain: TrustR
     const checkpointText = formatCheckpoint({ origin, treeSize, rootHash: hexToBytes(rootHash, 32) });
     const isGood =
       publicKey !== undefined &&
-      verifyCosignature({ timeS, signature, publicKey, checkpointText }, nodeCrypto.ed25519Verify);
+      verifyCosignature({ timeS, signature, publicKey, checkpointText }, crypto.ed25519Verify);
     return isGood ? [] : [`${nodeId} sent a bad signature over ${originFingerprint} at size ${treeSize}`];
   });
 }
 
-function badReceipts(anchored: readonly AnchoredRecord[], trustRoots: TrustRootChain): readonly string[] {
-  const crypto = rememberingCrypto();
+function badReceipts(
+  anchored: readonly AnchoredRecord[],
+  trustRoots: TrustRootChain,
+  crypto: Crypto,
+): readonly string[] {
   return anchored.flatMap(({ receipt: value, anchorId, kind, content }) => {
     const { receipt } = receiptFromJson(value);
     const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
@@ -121,7 +129,17 @@ function badReceipts(anchored: readonly AnchoredRecord[], trustRoots: TrustRootC
   });
 }
 
-/** Receipts of one batch carry one checkpoint: its signatures are verified once. */
+const CRYPTOS = new WeakMap<Recorder, Crypto>();
+
+/** A cluster is audited often, and receipts of one batch carry one checkpoint: each signature is verified once. */
+function cryptoOf(recorder: Recorder): Crypto {
+  const known = CRYPTOS.get(recorder);
+  if (known !== undefined) return known;
+  const crypto = rememberingCrypto();
+  CRYPTOS.set(recorder, crypto);
+  return crypto;
+}
+
 function rememberingCrypto(): Crypto {
   const verdicts = new Map<string, boolean>();
   return {
