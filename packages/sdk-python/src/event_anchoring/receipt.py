@@ -121,8 +121,7 @@ def known_keys(chain: TrustRootChain, origin: TrustRootOrigin) -> List[Vkey]:
 
     Nodes are those of all versions held, witnesses those of the newest alone.
     """
-    nodes = (node.cosigner_vkey for version in chain.versions for node in version.nodes)
-    return [origin.log_vkey, *nodes, *(witness.vkey for witness in chain.newest.witnesses)]
+    return [origin.log_vkey, *chain.cosigners, *(witness.vkey for witness in chain.newest.witnesses)]
 
 
 def _verify_lines(note: SignedNote, chain: TrustRootChain, origin: TrustRootOrigin) -> Tuple[VerifiedLine, ...]:

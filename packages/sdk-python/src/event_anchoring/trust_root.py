@@ -24,6 +24,7 @@ from .notes import (
     TYPE_ED25519,
     NoteRefusal,
     SignedNote,
+    Vkey,
     checkpoint_origin,
     is_cluster_name,
     is_node_id,
@@ -50,12 +51,14 @@ class TrustRootChain:
     Only verify_trust_root makes one.
     """
 
-    __slots__ = ("_versions",)
+    __slots__ = ("_cosigners", "_versions")
 
     def __init__(self, versions: Sequence[TrustRoot], *, _verified: object = None) -> None:
         if _verified is not _BY_VERIFICATION:
             raise TypeError("a TrustRootChain is made by verify_trust_root")
         self._versions = tuple(versions)
+        keys = (node.cosigner_vkey for version in versions for node in version.nodes)
+        self._cosigners = tuple(dict.fromkeys(keys))
 
     @property
     def versions(self) -> Tuple[TrustRoot, ...]:
@@ -66,6 +69,11 @@ class TrustRootChain:
     def newest(self) -> TrustRoot:
         """The newest version held."""
         return self._versions[-1]
+
+    @property
+    def cosigners(self) -> Tuple[Vkey, ...]:
+        """Cosigner keys of the nodes of all versions, each key once."""
+        return self._cosigners
 
     def __repr__(self) -> str:
         newest = self.newest
