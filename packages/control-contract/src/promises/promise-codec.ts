@@ -114,6 +114,7 @@ export function furthest(left: EntryId, right: EntryId): EntryId {
 function brokenHead(previous: Promises, next: Promises): string | null {
   for (const [origin, head] of previous.signedHeads) {
     const later = next.signedHeads.get(origin);
+    if (later === head) continue;
     if (later === undefined) return `no head of origin ${origin}`;
     if (later.treeSize < head.treeSize) return `tree size ${later.treeSize} after ${head.treeSize} of origin ${origin}`;
     if (later.treeSize === head.treeSize && !equalBytes(later.rootHash, head.rootHash)) {
@@ -133,6 +134,7 @@ function brokenState({ stateHead: known }: Promises, { stateHead: later }: Promi
 function brokenPeer(previous: Promises, next: Promises): string | null {
   for (const [peer, known] of previous.peers) {
     const later = next.peers.get(peer);
+    if (later === known) continue;
     if (later === undefined) return `peer ${peer} is gone`;
     if (later.incarnation < known.incarnation) return `an earlier incarnation of peer ${peer}`;
     if (later.epoch === known.epoch && isBefore(later, known)) return `an earlier log of peer ${peer}`;
@@ -246,25 +248,42 @@ export function encodePromises(promises: Promises): Uint8Array {
     .u64(promises.reached.index)
     .u64(promises.reached.term)
     .u32(promises.signedHeads.size);
-  for (const [key, head] of sortedEntries(promises.signedHeads)) {
-    if (key !== bytesToHex(head.originFingerprint)) throw new RangeError(`head filed under another origin: ${key}`);
-    writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32);
-    writer.u64(head.raftIndex).u64(head.raftTerm).u64(head.timeS);
-  }
+  for (const [key, head] of sortedEntries(promises.signedHeads)) writer.bytes(encodedOnce(key, head, encodeHead));
   writer.u32(promises.peers.size);
-  for (const [key, peer] of sortedEntries(promises.peers)) {
-    if (!PEER_KEY.test(key)) throw new RangeError(`not a Raft id of 16 hex digits: ${key}`);
-    writer
-      .bytes(bigU64(BigInt(`0x${key}`)))
-      .u64(peer.epoch)
-      .u64(peer.incarnation)
-      .bytes(peer.lifeId, 16);
-    writer.u64(peer.term).u64(peer.index).bytes(peer.signature, 64);
-  }
+  for (const [key, peer] of sortedEntries(promises.peers)) writer.bytes(encodedOnce(key, peer, encodePeer));
   const { mayLackNewest, stateHead } = promises;
   writer.u8(mayLackNewest ? 1 : 0);
   writer.u64(stateHead?.raftIndex ?? 0).bytes(stateHead?.textHash ?? ZERO_32, 32);
   return writer.finish();
+}
+
+/** The bytes of heads and peers, which are not changed once they are made, with their keys. */
+const ENCODED = new WeakMap<object, { readonly key: string; readonly bytes: Uint8Array }>();
+
+/** A cluster has a head and a peer for each node that it ever had: most of them never change again. */
+function encodedOnce<Item extends object>(
+  key: string,
+  item: Item,
+  encode: (key: string, item: Item) => Uint8Array,
+): Uint8Array {
+  const known = ENCODED.get(item);
+  if (known?.key === key) return known.bytes;
+  const bytes = encode(key, item);
+  ENCODED.set(item, { key, bytes });
+  return bytes;
+}
+
+function encodeHead(key: string, head: SignedHead): Uint8Array {
+  if (key !== bytesToHex(head.originFingerprint)) throw new RangeError(`head filed under another origin: ${key}`);
+  const writer = new ByteWriter(96).bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32);
+  return writer.u64(head.raftIndex).u64(head.raftTerm).u64(head.timeS).finish();
+}
+
+function encodePeer(key: string, peer: PeerPromises): Uint8Array {
+  if (!PEER_KEY.test(key)) throw new RangeError(`not a Raft id of 16 hex digits: ${key}`);
+  const writer = new ByteWriter(120).bytes(bigU64(BigInt(`0x${key}`))).u64(peer.epoch);
+  writer.u64(peer.incarnation).bytes(peer.lifeId, 16).u64(peer.term).u64(peer.index);
+  return writer.bytes(peer.signature, 64).finish();
 }
 
 function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
