@@ -1,6 +1,6 @@
 import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { LatestAnchor, LocalResponse } from "@event-anchoring/control-contract";
-import type { LedgerState } from "@event-anchoring/ledger";
+import type { LedgerState, OriginState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
@@ -113,10 +113,7 @@ export class LinearizableReads {
     const { state, certifier } = this.#options;
     if (open.isAnswered || state.appliedIndex < open.index) return;
     open.phase = "certificate";
-    const wanted = [...state.origins.values()].filter(
-      ({ originFingerprint }) =>
-        open.origins === "all" || (open.origins !== "none" && isAmong(originFingerprint, open.origins)),
-    );
+    const wanted = wantedOf(state, open.origins);
     // A stopped origin's certificate is not shown: showing one of the two would take a side.
     const stopped =
       open.origins === "all" ? undefined : wanted.find((origin) => certifier.isStopped(origin.originFingerprint));
@@ -194,7 +191,9 @@ export class LinearizableReads {
   }
 }
 
-function isAmong(origin: OriginFingerprint, origins: readonly OriginFingerprint[]): boolean {
-  const key = bytesToHex(origin);
-  return origins.some((candidate) => bytesToHex(candidate) === key);
+/** Those of the origins asked for that this node has, each once. */
+function wantedOf({ origins }: LedgerState, asked: ReadRequest["origins"]): readonly OriginState[] {
+  if (asked === "all") return [...origins.values()];
+  if (asked === "none") return [];
+  return [...new Set(asked.flatMap((origin) => origins.get(bytesToHex(origin)) ?? []))];
 }

@@ -10,7 +10,6 @@ const WRITE_EVERY_MS = 250;
 const READ_PAUSE_MS = 250;
 const VERIFY_PAUSE_MS = 500;
 const TRY_TIMEOUT_MS = 3000;
-const BATCH_EVENTS = 8;
 /** Verified are the newest: a read of what lies on the disk is no matter of the load. */
 const NEWEST = 50;
 const SHOWN_MAX = 300;
@@ -21,6 +20,8 @@ export interface DayLoadOptions {
   readonly recorder: Recorder;
   /** No other load of the cluster may have it. */
   readonly name: string;
+  /** How many events a batch has. */
+  readonly batchEvents: number;
   /** Every answer, by the kind of its request; status 0: there was none. */
   readonly onAnswer: (kind: string, answer: LoadAnswer, tookMs: number) => void;
 }
@@ -34,10 +35,10 @@ export class DayLoad {
   readonly #readers: readonly (HeadReader | VerifyingReader)[];
   readonly #runs: Promise<unknown>;
 
-  private constructor({ setup, apiKey, recorder, name, onAnswer }: DayLoadOptions) {
+  private constructor({ setup, apiKey, recorder, name, batchEvents, onAnswer }: DayLoadOptions) {
     const { nodes } = setup.cluster.file;
     const origins = nodes.map(({ origin_fingerprint: origin }) => origin);
-    const shared = { nodes, apiKey, recorder, batchEvents: BATCH_EVENTS, everyMs: WRITE_EVERY_MS };
+    const shared = { nodes, apiKey, recorder, batchEvents, everyMs: WRITE_EVERY_MS };
     this.#writers = nodes.map(({ id }, firstNode) => {
       return new RecordWriter({
         ...shared,

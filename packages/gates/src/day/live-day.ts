@@ -26,10 +26,13 @@ const POSTGRES_SETTINGS = {
   autovacuum_naptime: "5s",
 } as const;
 /**
- * Answered requests after which processes and disks are as they will be: control planes hold what they are going to
- * hold after about 4,000. On two quiet cores it takes three minutes; a machine that does other things takes longer.
+ * Answered requests after which processes and disks are as they will be: some 19,000 leaves, with the batches of a
+ * warm-up, of which control planes keep the newest 4,096 of each origin. On two quiet cores it takes three minutes; a
+ * machine that does other things takes longer.
  */
 const WARM_ANSWERS_DEFAULT = 5000;
+/** Events of a batch in the warm-up, and after it. The second is part of what a day's figures are of. */
+const BATCH_EVENTS = { warmUp: 64, day: 8 } as const;
 /** A shorter day has no parts that say anything. */
 const JUDGED_MIN_MS = 570_000;
 /** With less, there are too few slices. */
@@ -104,6 +107,7 @@ class Day {
   #slices: DaySlices | null = null;
   #load: DayLoad | null = null;
   #loads = 0;
+  #batchEvents: number = BATCH_EVENTS.warmUp;
   #answered = 0;
   #askedAgain = 0;
 
@@ -158,6 +162,8 @@ class Day {
       // By half of the day the turns begin, warm or not.
       const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
       await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= warmAnswers);
+      this.#batchEvents = BATCH_EVENTS.day;
+      await this.#changeClients(day);
       const isWarm = this.#answered >= warmAnswers && (await this.#leadIn(day));
       const warmMs = performance.now();
       const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
@@ -246,6 +252,7 @@ class Day {
       apiKey: key.apiKey,
       recorder: this.#recorder,
       name: `day ${this.#loads}`,
+      batchEvents: this.#batchEvents,
       onAnswer: (kind, answer, tookMs) => this.#onAnswer(kind, answer, tookMs),
     });
   }
