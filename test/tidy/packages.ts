@@ -75,6 +75,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   testkit: [
     "protocol",
     "node-crypto",
+    "records",
     "ledger",
     "api-contract",
     "control-contract",

@@ -11,7 +11,7 @@ import { type BatchLine, SOURCES_CHANGED, appendResult, readResults } from "./re
 import { type BatchPlan, runBatch } from "./run-batch.ts";
 import { sourcesHash } from "./sources-hash.ts";
 import { tableOf, withTable } from "./table.ts";
-import { Turns, batchesOf, leastRun, nextSeed, totalsOf } from "./totals.ts";
+import { GateRests, batchesOf, leastRun, nextSeed, totalsOf } from "./totals.ts";
 
 const HELP = `npm run gates -- --minutes M   runs for so long what has been run least on this code; keeps the results
 npm run gates                  says what has been run on this code
@@ -104,16 +104,16 @@ async function run({ gates, untilMs, batchMs, jobs, stop }: Run, out: Out): Prom
     return missing === null;
   });
   let failures = 0;
-  const turns = new Turns(able);
+  const rests = new GateRests(able);
   while (performance.now() < untilMs && !stop.aborted) {
     const lines = readResults(RESULTS_PATH);
-    const gate = leastRun(turns.ready(), (each) => totalsOf(batchesOf(lines, each.name, hashOf(each))).count);
+    const gate = leastRun(rests.ready(), (each) => totalsOf(batchesOf(lines, each.name, hashOf(each))).count);
     if (gate === null) break;
     const endMs = Math.min(untilMs, performance.now() + batchMs);
     const isOver = (): boolean => stop.aborted || performance.now() >= endMs;
     const from = nextSeed(lines, gate.name, hashOf(gate));
     const line = await runBatch({ ...planOf(gate, out), from, jobs, isOver, forMs: endMs - performance.now() });
-    turns.note(gate, line?.count ?? 0);
+    rests.note(gate, line?.count ?? 0);
     if (line === null) continue;
     appendResult(RESULTS_PATH, line);
     out.write(`${toldOf(line)}\n`);

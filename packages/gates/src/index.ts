@@ -5,5 +5,5 @@ export { ResultsError, appendResult, readResults } from "./results.ts";
 export type { BatchLine, MendedLine } from "./results.ts";
 export { runBatch } from "./run-batch.ts";
 export { sourcesHash } from "./sources-hash.ts";
-export { Turns, leastRun, nextSeed } from "./totals.ts";
+export { GateRests, leastRun, nextSeed } from "./totals.ts";
 export { tableOf, withTable } from "./table.ts";

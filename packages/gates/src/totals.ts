@@ -36,10 +36,10 @@ export function nextSeed(lines: readonly ResultLine[], gate: string, sources: st
 }
 
 /**
- * Gates that take their turn: one whose batch has counted nothing, for a failure for example, rests until as many other
- * batches have run as there are other gates. Otherwise it would be the one that has been run least for ever.
+ * Which gates rest: one whose batch has counted nothing, for a failure for example, rests until as many other batches
+ * have run as there are other gates. Otherwise it would be the one that has been run least for ever.
  */
-export class Turns {
+export class GateRests {
   readonly #gates: readonly Gate[];
   /** By name, the number of the batch that may be its next one. */
   readonly #restsTo = new Map<string, number>();

@@ -7,10 +7,10 @@ import {
   type Batch,
   type BatchLine,
   GATES,
+  GateRests,
   type Gate,
   type MendedLine,
   ResultsError,
-  Turns,
   appendResult,
   leastRun,
   nextSeed,
@@ -190,16 +190,16 @@ describe("what runs next", () => {
 
   test("is another gate for a while, if a batch has counted nothing", () => {
     const [a, b, c] = [gate("a"), gate("b"), gate("c")];
-    const turns = new Turns([a, b, c]);
-    turns.note(a, 0);
-    expect(turns.ready()).toEqual([b, c]);
-    turns.note(b, 5);
-    expect(turns.ready()).toEqual([b, c]);
-    turns.note(b, 5);
-    expect(turns.ready()).toEqual([a, b, c]);
-    for (const each of [a, b, c]) turns.note(each, 0);
-    expect(turns.ready()).toEqual([a]);
-    const alone = new Turns([a]);
+    const rests = new GateRests([a, b, c]);
+    rests.note(a, 0);
+    expect(rests.ready()).toEqual([b, c]);
+    rests.note(b, 5);
+    expect(rests.ready()).toEqual([b, c]);
+    rests.note(b, 5);
+    expect(rests.ready()).toEqual([a, b, c]);
+    for (const each of [a, b, c]) rests.note(each, 0);
+    expect(rests.ready()).toEqual([a]);
+    const alone = new GateRests([a]);
     alone.note(a, 0);
     expect(alone.ready()).toEqual([a]);
   });

@@ -103,8 +103,7 @@ export class ConsistentRead {
    * both, and the read was too late in either case.
    */
   async #inTime<T extends AtIndex>(select: () => Promise<T>): Promise<T> {
-    const { remainingMs } = this.#deadline;
-    const found = await within(select(), remainingMs, "late").catch((error: unknown) => {
+    const found = await within(select(), this.#deadline.remainingMs, "late").catch((error: unknown) => {
       const isUnavailable = error instanceof StoreError && error.code === "unavailable";
       if (isUnavailable && this.#deadline.remainingMs === 0) return "late" as const;
       throw error;

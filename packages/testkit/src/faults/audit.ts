@@ -1,6 +1,5 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
-  bytesToHex,
   checkpointOrigin,
   formatCheckpoint,
   hexToBytes,
@@ -10,6 +9,7 @@ import {
   verifyReceipt,
 } from "@event-anchoring/protocol";
 import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
+import { rememberVerdicts } from "@event-anchoring/records";
 import { headsAt } from "../cluster/acknowledged.ts";
 import { trustRootsOf } from "../cluster/trust-roots.ts";
 import { nodeFiles } from "../cluster/node-files.ts";
@@ -130,27 +130,14 @@ function badReceipts(
 }
 
 const CRYPTOS = new WeakMap<Recorder, Crypto>();
+/** More than the cosignatures of all that one recorder was shown. */
+const VERDICTS_MAX = 1_000_000;
 
 /** A cluster is audited often, and receipts of one batch carry one checkpoint: each signature is verified once. */
 function cryptoOf(recorder: Recorder): Crypto {
   const known = CRYPTOS.get(recorder);
   if (known !== undefined) return known;
-  const crypto = rememberingCrypto();
+  const crypto = rememberVerdicts(nodeCrypto, VERDICTS_MAX);
   CRYPTOS.set(recorder, crypto);
   return crypto;
-}
-
-function rememberingCrypto(): Crypto {
-  const verdicts = new Map<string, boolean>();
-  return {
-    sha256: nodeCrypto.sha256,
-    ed25519Verify: (publicKey, message, signature) => {
-      const key = `${bytesToHex(publicKey)} ${bytesToHex(signature)} ${bytesToHex(nodeCrypto.sha256(message))}`;
-      const known = verdicts.get(key);
-      if (known !== undefined) return known;
-      const verdict = nodeCrypto.ed25519Verify(publicKey, message, signature);
-      verdicts.set(key, verdict);
-      return verdict;
-    },
-  };
 }
