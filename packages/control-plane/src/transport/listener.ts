@@ -18,7 +18,7 @@ import { PENDING_MS } from "./hello-timeouts.ts";
 import type { PeerAddresses } from "./peer-addresses.ts";
 import { PendingConnections } from "./pending-connections.ts";
 import { RefusalLog } from "./refusal-log.ts";
-import { judgePeerCertificate, tlsOptionsOf } from "./tls-material.ts";
+import { judgePeerCertificate } from "./tls-material.ts";
 import type { PeerCertificateVerdict } from "./tls-material.ts";
 import type { TransportContext } from "./transport-context.ts";
 import { answerUnary } from "./unary-server.ts";
@@ -54,7 +54,7 @@ export class Listener {
     this.#pending = new PendingConnections(context.options.environment.clock, addresses);
     this.#refusals = new RefusalLog(context.options.environment);
     const server = createServer({
-      ...tlsOptionsOf(context.material()),
+      ...context.material().options,
       requestCert: true,
       rejectUnauthorized: true,
       handshakeTimeout: PENDING_MS,
@@ -105,7 +105,7 @@ export class Listener {
 
   /** New connections use the new files; those that are open end with the certificates they were made with. */
   useNewMaterial(): void {
-    this.#server.setSecureContext(tlsOptionsOf(this.#options.context.material()));
+    this.#server.setSecureContext(this.#options.context.material().options);
   }
 
   sweep(): void {

@@ -23,7 +23,7 @@ import type {
 } from "./network-types.ts";
 import { PeerAddresses } from "./peer-addresses.ts";
 import { PeerDialer } from "./peer-dialer.ts";
-import { loadTlsMaterial, tlsFileVersion, tlsOptionsOf } from "./tls-material.ts";
+import { loadTlsMaterial, tlsFileVersion } from "./tls-material.ts";
 import type { TlsMaterial } from "./tls-material.ts";
 import { createTransportContext } from "./transport-context.ts";
 import type { TransportContext } from "./transport-context.ts";
@@ -218,7 +218,7 @@ class MutualTlsNetwork implements PeerNetwork {
   #makeAgent(nodeId: string): Agent {
     const urn = formatIdentity({ role: "node", clusterId: this.#options.self.clusterId, id: nodeId });
     return new Agent({
-      ...tlsOptionsOf(this.#materialInUse()),
+      secureContext: this.#materialInUse().dialContext,
       keepAlive: false,
       maxCachedSessions: 0,
       rejectUnauthorized: true,
