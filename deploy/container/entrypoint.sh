@@ -29,9 +29,10 @@ run_node_process() {
     shift
     exec node "/app/packages/$name/dist/main.js" --config "/config/$name.json" "$@"
   fi
+  export MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=262144
   # Two words, which no quotes must join.
   # shellcheck disable=SC2046
-  MALLOC_ARENA_MAX=2 node $(memory_flags "$1") "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
+  node $(memory_flags "$1") "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
   child=$!
   trap 'kill -TERM "$child" 2>/dev/null' TERM INT
   trap 'kill -HUP "$child" 2>/dev/null' HUP

@@ -50,7 +50,8 @@ describe.each(UNITS)("the systemd unit of the %s process", (unit) => {
     expect(valuesOf("Environment")).toEqual(expect.arrayContaining(variables));
     const entrypoint = read("deploy/container/entrypoint.sh");
     expect(entrypoint).toContain(`${unit}) echo ${NODE_FLAGS[unit].join(" ")} ;;`);
-    expect(entrypoint).toContain(`${variables.join(" ")} node $(memory_flags "$1")`);
+    expect(entrypoint).toContain(`  export ${variables.join(" ")}\n`);
+    expect(entrypoint).toContain('  node $(memory_flags "$1")');
   });
 
   test("is started again after whatever is no end for good, and has time to stop", () => {

@@ -13,5 +13,10 @@ export const NODE_FLAGS = {
   "control-plane": ["--max-semi-space-size=24", "--heap-growing-percent=40"],
 } as const;
 
-/** glibc keeps freed memory in an arena for each of some threads; two are enough here. */
-export const MALLOC_ENVIRONMENT = { MALLOC_ARENA_MAX: "2" } as const;
+/**
+ * How glibc keeps freed memory: in an arena for each of some threads, of which two are enough here; and, once something
+ * as large was freed, what is smaller than that inside of the heap, up to 32 MiB. With a fixed limit, what is larger
+ * goes back to the system as it is freed: a node that had given a state of 19,000 leaves, in chunks of 1 MiB, to a new
+ * one held 291 MB instead of 305.
+ */
+export const MALLOC_ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "262144" } as const;

@@ -14,7 +14,7 @@ import type { LedgerRow } from "../tables/ledger.ts";
 import { loadLedger } from "../ledger/ledger-load.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { decodeConfState } from "../log/raft-codec.ts";
-import { encodeRecord } from "../snapshot/snapshot-format.ts";
+import { encodeRecords } from "../snapshot/snapshot-format.ts";
 import { birthConfState, verifiedStateHead } from "../snapshot/snapshot-state.ts";
 import { snapshotRecords } from "../snapshot/snapshot-stream.ts";
 import { adoptState } from "../snapshot/state-point.ts";
@@ -177,10 +177,8 @@ async function streamFrom(session: Reader, options: StreamBackupOptions, out: Ha
   await out.add(BACKUP_MARK);
   let leaves = 0;
   for await (const records of snapshotRecords(session, row, point?.stateHead ?? null)) {
-    for (const record of records) {
-      if (record.type === "leaf") leaves += 1;
-      await out.add(encodeRecord(record));
-    }
+    leaves += records.filter(({ type }) => type === "leaf").length;
+    await out.add(encodeRecords(records));
     options.onProgress?.(leaves, row.nextSequence);
   }
   const encoded = encodeManifest(manifest);

@@ -9,7 +9,7 @@ import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { loadLedgerRow } from "../tables/ledger.ts";
 import type { LedgerRow } from "../tables/ledger.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { SNAPSHOT_CHUNK_BYTES, encodeRecord } from "./snapshot-format.ts";
+import { SNAPSHOT_CHUNK_BYTES, encodeRecords } from "./snapshot-format.ts";
 import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { snapshotRecords } from "./snapshot-stream.ts";
 import { adoptState } from "./state-point.ts";
@@ -37,11 +37,9 @@ class ChunkWriter {
   }
 
   async add(records: readonly SnapshotRecord[]): Promise<void> {
-    for (const record of records) {
-      const bytes = encodeRecord(record);
-      this.#pending.push(bytes);
-      this.#pendingBytes += bytes.length;
-    }
+    const bytes = encodeRecords(records);
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
     if (this.#pendingBytes < SNAPSHOT_CHUNK_BYTES) return;
     const joined = Buffer.concat(this.#pending);
     let offset = 0;

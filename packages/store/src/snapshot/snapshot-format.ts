@@ -37,6 +37,8 @@ const FORMAT_VERSION = 1;
 const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
+/** A leaf with its certificate has some 600 bytes, in two records. */
+const RECORD_BYTES_USUAL = 320;
 
 /** What follows a leaf. */
 const BEHIND = { nothing: 0, clientEvent: 1, erasedClientEvent: 2, recorder: 3 } as const;
@@ -229,12 +231,26 @@ function writeBody(writer: ByteWriter, record: SnapshotRecord): number {
   }
 }
 
-/** u8 kind, u32 length of the body, the body. */
-export function encodeRecord(record: SnapshotRecord): Uint8Array {
-  const body = new ByteWriter(512);
-  const kind = writeBody(body, record);
-  const bytes = body.finish();
-  return new ByteWriter(FRAME_BYTES + bytes.length).u8(kind).u32(bytes.length).bytes(bytes).finish();
+/**
+ * Each record: u8 kind, u32 length of the body, the body. All in one piece: thousands of small ones leave holes in the
+ * memory of a process that go back to no one.
+ */
+export function encodeRecords(records: readonly SnapshotRecord[]): Uint8Array {
+  const writer = new ByteWriter(records.length * RECORD_BYTES_USUAL);
+  // Kind and length of each are known behind its body.
+  const frames = records.map((record) => {
+    const at = writer.length;
+    writer.u8(0).u32(0);
+    const kind = writeBody(writer, record);
+    return { at, kind, bodyBytes: writer.length - at - FRAME_BYTES };
+  });
+  const bytes = writer.finish();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (const { at, kind, bodyBytes } of frames) {
+    view.setUint8(at, kind);
+    view.setUint32(at + 1, bodyBytes);
+  }
+  return bytes;
 }
 
 function readConfState(bytes: Uint8Array): ConfState | null {

@@ -18,7 +18,7 @@ import {
 } from "../../src/index.ts";
 import type { BackupManifest, RestoreBackupOptions, WrittenBackup } from "../../src/index.ts";
 import { BACKUP_MARK, encodeManifest } from "../../src/backup/backup-format.ts";
-import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import { encodeRecords } from "../../src/snapshot/snapshot-format.ts";
 import type { SnapshotHeader, SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
 import { SnapshotRebuild } from "../../src/snapshot/snapshot-rebuild.ts";
 import { hash, signStateHead } from "../support/cluster.ts";
@@ -114,7 +114,7 @@ function fileOf(altered: readonly SnapshotRecord[], told: BackupManifest): strin
   const manifest = encodeManifest(told);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(manifest.length);
-  const body = Buffer.concat([BACKUP_MARK, ...altered.map(encodeRecord), manifest, length]);
+  const body = Buffer.concat([BACKUP_MARK, encodeRecords(altered), manifest, length]);
   const file = join(folder, `forged-${files++}`);
   writeFileSync(file, Buffer.concat([body, sha256(body)]));
   return file;

@@ -6,7 +6,7 @@ import { LEAF_KIND, decodeLeaf, encodeLeaf, equalBytes, toAnchorId } from "@even
 import type { AnchorId, Leaf } from "@event-anchoring/protocol";
 import type { LeafWrite } from "@event-anchoring/ledger";
 import { exportSnapshot, installSnapshot } from "../../src/index.ts";
-import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import { encodeRecords } from "../../src/snapshot/snapshot-format.ts";
 import type { SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
 import { hash } from "../support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
@@ -271,7 +271,7 @@ describe("a stream that names what is not there is refused", () => {
 
 describe("a snapshot is refused if its format", () => {
   test.each([0, 2])("is not version %i", async (version) => {
-    const bytes = Buffer.concat(recordsOf(own.chunks).map(encodeRecord));
+    const bytes = Buffer.from(encodeRecords(recordsOf(own.chunks)));
     bytes.writeUInt8(version, FRAME_BYTES);
     const fitting = { totalBytes: bytes.length, chunkHashes: [sha256(bytes)], wholeHash: sha256(bytes) };
     const receiver = await migratedDatabase(server);

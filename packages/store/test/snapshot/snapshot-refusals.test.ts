@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { LedgerStore, RaftLog, installSnapshot } from "../../src/index.ts";
 import type { SnapshotManifest } from "../../src/index.ts";
-import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import { encodeRecords } from "../../src/snapshot/snapshot-format.ts";
 import type { SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
 import { hash } from "../support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, superuserUrl, terminate } from "../support/database.ts";
@@ -171,7 +171,7 @@ describe("a lying sender is refused, and nothing is changed", () => {
       [4, 3],
       [255, 1],
     ] as const) {
-      const stream = Buffer.concat([encodeRecord(headerOf(sender.chunks)), frame(kind, length), Buffer.alloc(3)]);
+      const stream = Buffer.concat([encodeRecords([headerOf(sender.chunks)]), frame(kind, length), Buffer.alloc(3)]);
       const manifest = {
         ...sender.exported.manifest,
         totalBytes: stream.length,

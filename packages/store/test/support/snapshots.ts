@@ -8,7 +8,7 @@ import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { ConfState } from "raft-ts";
 import { SNAPSHOT_CHUNK_BYTES, exportSnapshot, installSnapshot } from "../../src/index.ts";
 import type { InstalledSnapshot, SnapshotChecks, SnapshotExport, SnapshotManifest } from "../../src/index.ts";
-import { RecordDecoder, encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import { RecordDecoder, encodeRecords } from "../../src/snapshot/snapshot-format.ts";
 import type { SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
 import { SECOND_DOCUMENT } from "./cluster.ts";
 import { migratedDatabase, startTestPostgres } from "./database.ts";
@@ -98,7 +98,7 @@ export function recordsOf(stream: readonly Uint8Array[]): SnapshotRecord[] {
 
 /** A stream of other records with a manifest that fits it: what a lying sender can do. */
 export function forge(manifest: SnapshotManifest, records: readonly SnapshotRecord[]): Stream {
-  const stream = Buffer.concat(records.map(encodeRecord));
+  const stream = encodeRecords(records);
   const chunks: Uint8Array[] = [];
   for (let offset = 0; offset < stream.length; offset += SNAPSHOT_CHUNK_BYTES) {
     chunks.push(stream.subarray(offset, offset + SNAPSHOT_CHUNK_BYTES));
