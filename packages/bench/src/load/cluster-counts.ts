@@ -1,6 +1,8 @@
 import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
+import { scrapeOf } from "@event-anchoring/testkit/clients";
 import { readMainThreadMs, readWakeUps, wakeUpsBetween } from "@event-anchoring/testkit/overload";
 import { SqlSession } from "@event-anchoring/testkit/postgres";
+import type { Scrape } from "@event-anchoring/testkit/clients";
 import type { ProcessGroup, WakeUps } from "@event-anchoring/testkit/overload";
 import type { Counts } from "../figures/rows.ts";
 
@@ -66,30 +68,10 @@ export function countsBetween(
   };
 }
 
-/** The text that a scrape of a node is answered with: of its api process, and of its control plane through that. */
-export class Scrape {
-  readonly #samples: readonly { readonly series: string; readonly value: number }[];
-
-  constructor(text: string) {
-    this.#samples = text.split("\n").flatMap((line) => {
-      const at = line.lastIndexOf(" ");
-      return line.startsWith("#") || at < 0 ? [] : [{ series: line.slice(0, at), value: Number(line.slice(at + 1)) }];
-    });
-  }
-
-  /** The sum over all series of a metric, or over those with a label. @param label as in `event="frame_sent"` */
-  sumOf(metric: string, label: string = ""): number {
-    const series = this.#samples.filter(
-      (sample) => (sample.series === metric || sample.series.startsWith(`${metric}{`)) && sample.series.includes(label),
-    );
-    return sum(series.map(({ value }) => value));
-  }
-}
-
 async function scrapesOf(nodes: readonly ClusterFileNode[]): Promise<ReadonlyMap<string, Scrape>> {
   const scraped = nodes.map(async ({ id, metrics_url: url }) => {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
-    return answer.ok ? [[id, new Scrape(await answer.text())] as const] : [];
+    const scrape = await scrapeOf(url);
+    return scrape === null ? [] : [[id, scrape] as const];
   });
   return new Map((await Promise.all(scraped)).flat());
 }

@@ -5,8 +5,10 @@ import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { Recorder } from "@event-anchoring/testkit/faults";
 
-/** How fast one client of each kind works. The rate is part of what a day's figures are of. */
-const WRITE_EVERY_MS = 250;
+/** How many clients write at each node, and how often. That of the day is part of what its figures are of. */
+const PACES = { warmUp: { writersOfNode: 8, everyMs: 0 }, day: { writersOfNode: 1, everyMs: 250 } } as const;
+export type Pace = keyof typeof PACES;
+const BATCH_EVENTS = 8;
 const READ_PAUSE_MS = 250;
 const VERIFY_PAUSE_MS = 500;
 const TRY_TIMEOUT_MS = 3000;
@@ -20,30 +22,33 @@ export interface DayLoadOptions {
   readonly recorder: Recorder;
   /** No other load of the cluster may have it. */
   readonly name: string;
-  /** How many events a batch has. */
-  readonly batchEvents: number;
+  readonly pace: Pace;
   /** Every answer, by the kind of its request; status 0: there was none. */
   readonly onAnswer: (kind: string, answer: LoadAnswer, tookMs: number) => void;
 }
 
 /**
  * Steady clients of an ordinary day: at each node one that writes records of all kinds and small batches, one that asks
- * for the latest anchors, and one that verifies events.
+ * for the latest anchors, and one that verifies events. In a warm-up more of them write, without a pause.
  */
 export class DayLoad {
   readonly #writers: readonly RecordWriter[];
   readonly #readers: readonly (HeadReader | VerifyingReader)[];
   readonly #runs: Promise<unknown>;
 
-  private constructor({ setup, apiKey, recorder, name, batchEvents, onAnswer }: DayLoadOptions) {
+  private constructor({ setup, apiKey, recorder, name, pace, onAnswer }: DayLoadOptions) {
     const { nodes } = setup.cluster.file;
     const origins = nodes.map(({ origin_fingerprint: origin }) => origin);
-    const shared = { nodes, apiKey, recorder, batchEvents, everyMs: WRITE_EVERY_MS };
-    this.#writers = nodes.map(({ id }, firstNode) => {
+    const { writersOfNode, everyMs } = PACES[pace];
+    this.#writers = Array.from({ length: writersOfNode * nodes.length }, (_, at) => {
       return new RecordWriter({
-        ...shared,
-        firstNode,
-        name: `${name} ${id}`,
+        nodes,
+        apiKey,
+        recorder,
+        batchEvents: BATCH_EVENTS,
+        everyMs,
+        firstNode: at % nodes.length,
+        name: `${name} ${at}`,
         onTry: (path, _body, { answer, startedMs, endedMs }) => onAnswer(kindOf(path), answer, endedMs - startedMs),
       });
     });

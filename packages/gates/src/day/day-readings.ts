@@ -1,5 +1,7 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { scrapeOf } from "@event-anchoring/testkit/clients";
+import type { Scrape } from "@event-anchoring/testkit/clients";
 import { nodeFiles } from "@event-anchoring/testkit/cluster";
 import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/overload";
 import { SqlSession } from "@event-anchoring/testkit/postgres";
@@ -62,7 +64,7 @@ export class DayReadings {
     const { tables, anchors, log, logTable, origins } = await sumsOf(this.#sessions);
     const promises = this.#sumOverNodes(({ promiseFile }) => statSync(promiseFile).size);
     return {
-      ...this.#memory(),
+      ...(await this.#memory()),
       [SIZES.tables]: (tables - this.#empty.tables) / (anchors - this.#empty.anchors),
       [SIZES.log]: log,
       [SIZES.logTable]: logTable,
@@ -84,16 +86,23 @@ export class DayReadings {
     await Promise.all(this.#sessions.map((session) => session.close()));
   }
 
-  #memory(): Readonly<Record<string, number>> {
+  async #memory(): Promise<Readonly<Record<string, number>>> {
     const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
     if (isAnyDown(entries)) return {};
-    const [api, controlPlane, postgres] = clusterGroups(entries);
-    return {
-      [SIZES.apiMemory]: residentBytes(api, "VmRSS"),
-      [SIZES.controlPlaneMemory]: residentBytes(controlPlane, "VmRSS"),
-      // Shared buffers are of a fixed size, and fill as data is read.
-      [SIZES.postgresMemory]: residentBytes(postgres, "RssAnon"),
+    const scrapes = await Promise.all(entries.map(({ metrics_url: url }) => scrapeOf(url)));
+    const lasting = (prefix: string): number => {
+      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : lastingBytes(scrape, prefix)));
+      return bytes.reduce((sum, each) => sum + each, 0);
     };
+    const postgres = clusterGroups(entries).find(({ kind }) => kind === "postgres");
+    const memory = {
+      [SIZES.apiMemory]: lasting("anchoring_api"),
+      [SIZES.controlPlaneMemory]: lasting("anchoring_control_plane"),
+      // Shared buffers are of a fixed size, and fill as data is read.
+      [SIZES.postgresMemory]: anonymousBytes(postgres),
+    };
+    // One that begins or ends meanwhile tells nothing.
+    return Object.fromEntries(Object.entries(memory).filter(([, bytes]) => !Number.isNaN(bytes)));
   }
 
   #sumOverNodes(of: (files: ReturnType<typeof nodeFiles>) => number): number {
@@ -113,15 +122,25 @@ async function sumsOf(sessions: readonly SqlSession[]) {
   return { tables, log, logTable, anchors: sum("anchors"), origins: sum("origins") };
 }
 
-function residentBytes(group: ProcessGroup | undefined, field: "VmRSS" | "RssAnon"): number {
-  const pids = group === undefined ? [] : processesOf(group);
-  return pids.reduce((sum, pid) => sum + statusKb(pid, field) * KB, 0);
+/**
+ * The resident set without the young generation. V8 makes that larger and smaller as requests come and go, up to the
+ * bound that the nodes are started with: by 50 MB within a minute. What lasts has left it.
+ * @returns NaN if the process has told nothing
+ */
+function lastingBytes(scrape: Scrape, prefix: string): number {
+  const resident = scrape.sumOf(`${prefix}_process_resident_memory_bytes`);
+  const young = scrape.sumOf(`${prefix}_nodejs_heap_space_size_total_bytes`, 'space="new"');
+  return resident === 0 || young === 0 ? NaN : resident - young;
 }
 
-function statusKb(pid: number, field: string): number {
+function anonymousBytes(group: ProcessGroup | undefined): number {
+  const pids = group === undefined ? [] : processesOf(group);
+  return pids.reduce((sum, pid) => sum + anonymousKb(pid) * KB, 0);
+}
+
+function anonymousKb(pid: number): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    return Number(new RegExp(`^${field}:\\s*(\\d+) kB`, "mu").exec(status)?.[1] ?? 0);
+    return Number(/^RssAnon:\s*(\d+) kB/mu.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? 0);
   } catch {
     // A backend that has ended since it was listed.
     return 0;

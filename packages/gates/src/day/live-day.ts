@@ -8,6 +8,7 @@ import { Recorder, audit } from "@event-anchoring/testkit/faults";
 import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { DayLoad, complaintAbout } from "./day-load.ts";
+import type { Pace } from "./day-load.ts";
 import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices, SLICE_MS } from "./day-slices.ts";
 import { judge } from "./judge.ts";
@@ -26,13 +27,12 @@ const POSTGRES_SETTINGS = {
   autovacuum_naptime: "5s",
 } as const;
 /**
- * Answered requests after which processes and disks are as they will be: some 19,000 leaves, with the batches of a
- * warm-up, of which control planes keep the newest 4,096 of each origin. On two quiet cores it takes three minutes; a
- * machine that does other things takes longer.
+ * Answered requests after which processes and disks are as they will be: what a node keeps a bounded number of, it then
+ * has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of the pages of the state tree 4,369,
+ * which takes some ten thousand claims and grants. On two quiet cores that is two minutes; a machine that does other
+ * things takes longer.
  */
-const WARM_ANSWERS_DEFAULT = 5000;
-/** Events of a batch in the warm-up, and after it. The second is part of what a day's figures are of. */
-const BATCH_EVENTS = { warmUp: 64, day: 8 } as const;
+const WARM_ANSWERS_DEFAULT = 24_000;
 /** A shorter day has no parts that say anything. */
 const JUDGED_MIN_MS = 570_000;
 /** With less, there are too few slices. */
@@ -58,7 +58,7 @@ export interface DayPlan {
   /** Another minute of it was survived. */
   readonly onMinute: () => void;
   readonly say: (line: string) => void;
-  /** Answers after which the first part begins. Default: 5,000. */
+  /** Answers after which the first part begins. Default: 24,000. */
   readonly warmAnswers?: number;
   /** Called when the clients have stopped, before the audit of what they were told. Default: nothing happens. */
   readonly beforeAudit?: (recorder: Recorder) => void;
@@ -107,7 +107,7 @@ class Day {
   #slices: DaySlices | null = null;
   #load: DayLoad | null = null;
   #loads = 0;
-  #batchEvents: number = BATCH_EVENTS.warmUp;
+  #pace: Pace = "warmUp";
   #answered = 0;
   #askedAgain = 0;
 
@@ -162,7 +162,7 @@ class Day {
       // By half of the day the turns begin, warm or not.
       const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
       await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= warmAnswers);
-      this.#batchEvents = BATCH_EVENTS.day;
+      this.#pace = "day";
       await this.#changeClients(day);
       const isWarm = this.#answered >= warmAnswers && (await this.#leadIn(day));
       const warmMs = performance.now();
@@ -252,7 +252,7 @@ class Day {
       apiKey: key.apiKey,
       recorder: this.#recorder,
       name: `day ${this.#loads}`,
-      batchEvents: this.#batchEvents,
+      pace: this.#pace,
       onAnswer: (kind, answer, tookMs) => this.#onAnswer(kind, answer, tookMs),
     });
   }

@@ -18,3 +18,4 @@ export { LoadClient } from "./load-client.ts";
 export type { LoadAnswer } from "./load-client.ts";
 export { RetryingWriter } from "./retrying-writer.ts";
 export type { Acknowledged } from "./retrying-writer.ts";
+export { Scrape, scrapeOf } from "./scrape.ts";
