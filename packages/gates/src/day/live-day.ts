@@ -13,7 +13,7 @@ import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices, SLICE_MS } from "./day-slices.ts";
 import { judge } from "./judge.ts";
 import type { ProcessorTime, Ratio } from "./judge.ts";
-import { TURNS, UPGRADE, dropGuests, firstKey, unplannedEnds, wrongErasures } from "./turns.ts";
+import { TURNS, UPGRADE, dropGuests, firstKey, unplannedEnds, wordsOfNodes, wrongErasures } from "./turns.ts";
 import type { DayAtWork, Turn } from "./turns.ts";
 import { Yardstick } from "./yardstick.ts";
 
@@ -229,6 +229,7 @@ class Day {
       await turn.run(day);
     } catch (error) {
       this.#broken.push(`${turn.name}: ${String(error)}`);
+      for (const line of await wordsOfNodes(day)) this.#plan.say(`  ${line}`);
       return false;
     }
     const tookMs = performance.now() - startedMs;

@@ -16,6 +16,8 @@ import { changeTrustRoot, mustRun, rotateNode, settleNode } from "../anchorctl/t
 /** Databases are made and nodes elected on a machine that does other things too. */
 const STEP_TIMEOUT_MS = 600_000;
 const CHANGE_WAIT = "10m";
+const LOOK_MS = 2000;
+const LOG_LINES = 40;
 /** For one call of an operator, in seconds. */
 const CALL_TIMEOUT = ["--timeout", "120"];
 
@@ -111,6 +113,26 @@ async function addedNode(day: DayAtWork): Promise<void> {
 async function retire({ setup }: DayAtWork, id: string, changes: readonly string[]): Promise<void> {
   await changeTrustRoot(setup, ["--retire", id, ...changes], { wait: CHANGE_WAIT });
   await setup.cluster.dropNode(id);
+}
+
+/** Why a turn may have failed, line by line: what each node says of itself, and the end of its control plane's log. */
+export async function wordsOfNodes({ setup }: DayAtWork): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { id, api_url: url } of setup.cluster.file.nodes) {
+    lines.push(`${id}: ${await readinessOf(url)}`);
+    const { controlPlaneLog } = nodeFiles(setup.cluster, id);
+    const log = existsSync(controlPlaneLog) ? readFileSync(controlPlaneLog, "utf8").trim().split("\n") : [];
+    lines.push(...log.slice(-LOG_LINES).map((line) => `${id}: ${line}`));
+  }
+  return lines;
+}
+
+async function readinessOf(apiUrl: string): Promise<string> {
+  try {
+    return await (await fetch(`${apiUrl}/readyz`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
+  } catch (error) {
+    return `does not answer: ${String(error)}`;
+  }
 }
 
 /** A turn that has failed may leave a node behind that was no node in the morning: it is stopped. */
