@@ -34,8 +34,8 @@ export interface TlsMaterial {
   /** For a server, which makes a context of its own. Not enumerable, so that the key does not print. */
   readonly options: SecureContextOptions;
   /**
-   * For all dials. One of each dial's own would take 1 ms and some 50 KB outside of V8's heap, which V8 does not count:
-   * a thousand dials to a node that is down would hold 40 MB until the next collection.
+   * For all dials. One for each dial takes 0.7 ms more, and memory outside of V8's heap, which V8 does not count: 2,000
+   * dials to a port at which nobody listened grew a process by 73 MB, with a shared context by 31.
    */
   readonly dialContext: SecureContext;
   readonly expiresMs: number;

@@ -29,8 +29,8 @@ const POSTGRES_SETTINGS = {
 /**
  * Answered requests after which processes and disks are as they will be: what a node keeps a bounded number of, it then
  * has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of the pages of the state tree 4,369,
- * which takes some ten thousand claims and grants. On two quiet cores that is two minutes; a machine that does other
- * things takes longer.
+ * which takes some ten thousand claims and grants. On two quiet cores that is a minute and a half; a machine that does
+ * other things takes longer.
  */
 const WARM_ANSWERS_DEFAULT = 24_000;
 /** A shorter day has no parts that say anything. */
