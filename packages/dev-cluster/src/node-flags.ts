@@ -18,7 +18,7 @@ export const NODE_FLAGS = {
  *
  * - In an arena for each of some threads; two are enough here.
  * - What is smaller than a limit, it takes from such an arena and keeps there; what is larger goes back to the system
- *   as it is freed. By itself the limit rises, up to 32 MiB, with what is freed. A fixed one lets the chunks of a state,
+ *   as it is freed. By itself the limit rises, up to 32 MiB, with what is freed. A fixed one lets chunks of a state,
  *   of 1 MiB, go back: a node that had given 19,000 leaves to a new one held 291 MB instead of 305, in one run of each.
  */
 export const MALLOC_ENVIRONMENT = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "262144" } as const;
