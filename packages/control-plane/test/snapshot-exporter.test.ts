@@ -18,6 +18,8 @@ let signing: Deferred | null;
 let hasHonestSigner: boolean;
 /** Nodes whose signature the exporter did not wait for. */
 let taking: readonly string[];
+/** How far the logs of peers reach. */
+let reached: Map<string, number>;
 let exporter: SnapshotExporter;
 
 function exported(number: number): OpenExport {
@@ -46,11 +48,14 @@ beforeEach(() => {
   signing = null;
   hasHonestSigner = true;
   taking = [];
+  reached = new Map();
   exporter = new SnapshotExporter({
     clock,
     logger: quietLogger,
+    reachedBy: (nodeId) => reached.get(nodeId) ?? 0,
     session: () => ({
-      holdSigned: async (_hold, { isTaking = () => false }) => {
+      holdSigned: async (hold, { isTaking = () => false }) => {
+        await hold.hold();
         await signing?.promise;
         taking = ["b", "c", "d"].filter(isTaking);
         return { databaseSnapshot: "s", stateHead: "n", raftIndex: 1, hasHonestSigner };
@@ -134,7 +139,7 @@ test("two are open at the most: a third is refused until one ends", async () => 
   expect(await chunkOf("c", second)).toBe(200);
   clock.advance(10_000);
   expect((await exporter.manifest(request("d"))).status).toBe(503);
-  exporter.leave("b");
+  exporter.onPeerDown("b");
   expect(closed).toEqual([1]);
   expect(await taken("d")).toEqual(new Uint8Array(16).fill(3));
 });
@@ -147,8 +152,46 @@ test("a peer has one: it ends when the peer asks again later, or is gone", async
   await taken("b");
   expect(closed).toEqual([1]);
   expect(await chunkOf("b", first)).toBe(404);
-  exporter.leave("b");
+  exporter.onPeerDown("b");
   expect(closed).toEqual([1, 2]);
+});
+
+test("the log stays for a state that is being made, from the entry at which the tables are held", async () => {
+  gate = deferred();
+  const asked = taken("b");
+  await settle();
+  expect(exporter.pinnedIndex).toBe(1);
+  gate.resolve();
+  await asked;
+  expect(exporter.pinnedIndex).toBe(10);
+});
+
+test("the log stays for a peer that writes and loads a state, and moves on with it", async () => {
+  await taken("b");
+  // It has written the state, and is loaded with it.
+  exporter.onPeerDown("b");
+  clock.advance(119_000);
+  expect(exporter.pinnedIndex).toBe(10);
+  exporter.onPeerUp("b");
+  clock.advance(30 * 60_000);
+  expect(exporter.pinnedIndex).toBe(10);
+  reached.set("b", 15);
+  expect(exporter.pinnedIndex).toBe(15);
+  clock.advance(30 * 60_000);
+  expect(exporter.pinnedIndex).toBeNull();
+  expect(clock.timerCount).toBe(0);
+});
+
+test("the log does not stay for a peer that is away for two minutes, nor for a state that it has given up", async () => {
+  await taken("b");
+  clock.advance(61_000);
+  await taken("c");
+  expect(exporter.pinnedIndex).toBe(10);
+  await taken("b");
+  expect(exporter.pinnedIndex).toBe(20);
+  exporter.onPeerDown("b");
+  exporter.onPeerDown("c");
+  clock.advance(120_000);
   expect(exporter.pinnedIndex).toBeNull();
 });
 
@@ -156,16 +199,16 @@ test("who did not ask for it gets no chunk", async () => {
   expect(await chunkOf("c", await taken("b"))).toBe(404);
 });
 
-test("an export is closed after a minute without a request for a chunk, and after an hour in any case", async () => {
+test("an export is closed after ten minutes without a request, and after an hour in any case", async () => {
   await taken("b");
-  clock.advance(60_000);
+  clock.advance(10 * 60_000);
   expect(closed).toEqual([1]);
   const second = await taken("b");
-  for (let minute = 0; minute < 61; minute++) {
-    clock.advance(59_000);
-    await chunkOf("b", second);
+  for (let minutes = 0; minutes < 54; minutes += 9) {
+    clock.advance(9 * 60_000);
+    expect(await chunkOf("b", second)).toBe(200);
   }
-  clock.advance(59_000);
+  clock.advance(6 * 60_000);
   expect(closed).toEqual([1, 2]);
 });
 
@@ -179,4 +222,5 @@ test("a peer that is gone before it is made leaves nothing open", async () => {
   await settle();
   expect(closed).toEqual([1]);
   expect(exporter.pinnedIndex).toBeNull();
+  expect(clock.timerCount).toBe(0);
 });

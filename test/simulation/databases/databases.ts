@@ -84,13 +84,19 @@ export async function simulatedServer(): Promise<DatabaseServer> {
           };
         },
         openStateHold: async () => snapshots.hold(database),
-        exportSnapshot: (point) => snapshots.export(point, (state) => state),
-        installSnapshot: (snapshot) => answered(world, snapshots.install(database, snapshot)),
+        exportSnapshot: (point) => snapshots.export(GIVER, point, (state) => state),
+        installSnapshot: (snapshot) =>
+          answered(
+            world,
+            snapshots.install(database, snapshot, async () => {}),
+          ),
       };
     },
     close: async () => {},
   };
 }
+
+const GIVER = { name: "giver", lives: () => true, compactedTo: () => 0 };
 
 const STEP_MS = 1;
 

@@ -67,9 +67,12 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
       options.onFrame(from, frame);
       session()?.onFrame(from, frame);
     },
-    onPeerUp: (nodeId) => session()?.onPeerUp(nodeId),
+    onPeerUp: (nodeId) => {
+      options.snapshots.onPeerUp(nodeId);
+      session()?.onPeerUp(nodeId);
+    },
     onPeerDown: (nodeId, { refusedReconnects }) => {
-      options.snapshots.leave(nodeId);
+      options.snapshots.onPeerDown(nodeId);
       session()?.onPeerDown(nodeId, refusedReconnects);
     },
     unary: unaryHandlers({

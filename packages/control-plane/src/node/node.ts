@@ -98,7 +98,13 @@ export class ControlPlaneNode {
     this.known = new KnownTrustRoot(identity, (root) => this.#onKnown(root));
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
     this.offences = new PeerOffences(environment);
-    this.snapshots = new SnapshotExporter({ machine, session: () => this.#session, clock, logger });
+    this.snapshots = new SnapshotExporter({
+      machine,
+      session: () => this.#session,
+      reachedBy: (nodeId) => this.#session?.membership.peers.memories.progressOf(nodeId)?.index ?? 0,
+      clock,
+      logger,
+    });
     const { openScrub } = machine;
     this.scrub =
       openScrub === undefined

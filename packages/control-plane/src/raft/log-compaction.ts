@@ -52,8 +52,8 @@ interface Debt {
  * members that both lag would otherwise never get further: neither takes over a state that one node has signed.
  *
  * An erasure is *owed* from the moment that its entry is applied until the log begins after it. A follower pays at
- * once. A leader first lets every other member have the entries, for 30 s at most; it does not cut off a node that is
- * taking over the state of this one, which ends 60 s after that node's last question.
+ * once. A leader first lets every other member have the entries, for 30 s at most. What a node needs that takes over
+ * the state of this one stays in any case.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;

@@ -5,14 +5,15 @@ import type { RaftIndex } from "raft-ts";
 import type { Logger } from "@event-anchoring/telemetry";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
+import { LogHolds } from "./log-holds.ts";
 import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/network-types.ts";
 
 /** Each export is as large as the leaves, and keeps the log from being compacted. */
 const EXPORTS_MAX = 2;
 /** A peer that asks within this time after an export was made shares it: the log still holds what follows. */
 const SHARED_MS = 60_000;
-/** An export is closed after this time without a request for a chunk. */
-const IDLE_MS = 60_000;
+/** An export is closed after this time without a request: a peer writes each chunk before it asks for the next. */
+const IDLE_MS = 10 * 60_000;
 const EXPORT_MAX_MS = 60 * 60_000;
 
 const BUSY: UnaryAnswer = { status: 503, body: new Uint8Array() };
@@ -32,6 +33,8 @@ export interface ExportSource {
 export interface SnapshotExporterOptions {
   readonly machine: ExportSource;
   readonly session: () => Pick<SignedStates, "holdSigned"> | null;
+  /** The last entry that the peer says its log holds; 0: it has said nothing. */
+  readonly reachedBy: (nodeId: string) => RaftIndex;
   readonly clock: TimerClock;
   readonly logger: Logger;
 }
@@ -56,26 +59,32 @@ interface ExportUnderWay {
 /**
  * Hands this node's state, as a quorum has signed it, to peers that have fallen behind the log: chunks by number, as
  * often as asked for. One export for each point, shared by all who ask soon enough, one for each peer, two in all; it
- * ends when no peer fetches it any more. While one is open the log keeps what follows it.
+ * ends when no peer fetches it any more. The log keeps what follows it, from the moment at which the tables are pinned
+ * until those peers have got what they need of it.
  */
 export class SnapshotExporter {
   readonly #options: SnapshotExporterOptions;
   readonly #exports = new Map<string, SharedExport>();
+  readonly #holds: LogHolds;
   #making: ExportUnderWay | null = null;
+  /** The entry of the state that is being made; null: the tables are not held. */
+  #heldIndex: RaftIndex | null = null;
 
   constructor(options: SnapshotExporterOptions) {
     this.#options = options;
+    this.#holds = new LogHolds(options);
   }
 
-  /** The log must not be compacted beyond this index; null: no export is open. */
+  /** The log must not be compacted beyond this index; null: no peer takes over a state. */
   get pinnedIndex(): RaftIndex | null {
-    const indexes = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
+    const open = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
+    const indexes = [...open, this.#heldIndex, this.#holds.pinnedIndex].filter((index) => index !== null);
     return indexes.length === 0 ? null : Math.min(...indexes);
   }
 
   async manifest({ from, signal }: UnaryRequest): Promise<UnaryAnswer> {
     const taker = takerOf(from);
-    this.leave(taker);
+    this.#leave(taker);
     const shared = this.#shared() ?? (await this.#make(taker));
     if (shared === null) return BUSY;
     if (signal.aborted) {
@@ -83,6 +92,7 @@ export class SnapshotExporter {
       return BUSY;
     }
     shared.takers.add(taker);
+    this.#holds.begin(taker, shared.made.manifest.raftIndex);
     return { status: 200, body: encodeSnapshotManifest(shared.made.manifest) };
   }
 
@@ -96,8 +106,17 @@ export class SnapshotExporter {
     return { status: 200, body: await open.made.chunk(chunkIndex) };
   }
 
+  onPeerUp(nodeId: string): void {
+    this.#holds.onPeerUp(nodeId);
+  }
+
+  onPeerDown(nodeId: string): void {
+    this.#leave(nodeId);
+    this.#holds.onPeerDown(nodeId);
+  }
+
   /** A peer is gone, or asks anew: its export ends unless other peers fetch it too. */
-  leave(nodeId: string): void {
+  #leave(nodeId: string): void {
     for (const open of this.#exports.values()) {
       if (open.takers.delete(nodeId)) this.#endIfUnused(open);
     }
@@ -106,6 +125,7 @@ export class SnapshotExporter {
   async close(): Promise<void> {
     // One that fails has told those who asked for it.
     if (this.#making !== null) await Promise.allSettled([this.#making.made]);
+    this.#holds.close();
     await Promise.all([...this.#exports.values()].map((open) => this.#release(open)));
   }
 
@@ -136,7 +156,7 @@ export class SnapshotExporter {
     if (live === null) throw new StoreError("unavailable", "this node does not serve");
     const hold = await machine.openStateHold();
     try {
-      const { hasHonestSigner, ...point } = await live.holdSigned(hold, { signers: "fewer", isTaking });
+      const { hasHonestSigner, ...point } = await live.holdSigned(this.#noting(hold), { signers: "fewer", isTaking });
       const made = await machine.exportSnapshot(point);
       const { snapshotId, raftIndex, totalBytes } = made.manifest;
       const open: SharedExport = {
@@ -151,8 +171,21 @@ export class SnapshotExporter {
       logger.info("snapshot_exported", { raftIndex, totalBytes });
       return open;
     } finally {
+      this.#heldIndex = null;
       await hold.release();
     }
+  }
+
+  /** From the moment at which the tables are held: to read them takes as long as the log may last. */
+  #noting(hold: OpenStateHold): OpenStateHold {
+    return {
+      hold: async () => {
+        const held = await hold.hold();
+        this.#heldIndex = held.raftIndex;
+        return held;
+      },
+      release: () => hold.release(),
+    };
   }
 
   #endIfUnused(open: SharedExport): void {

@@ -16,9 +16,10 @@ import {
   type InstallSnapshotOptions,
   type InstalledSnapshot,
   type SignedStatePoint,
+  type SnapshotManifest,
   StoreError,
 } from "@event-anchoring/store";
-import type { ConfState } from "raft-ts";
+import type { ConfState, RaftIndex } from "raft-ts";
 import { NEXT_RULES } from "@event-anchoring/testkit/records";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import { simulatedCrypto } from "../trust/simulated-crypto.ts";
@@ -34,6 +35,14 @@ type HeldRows = Pick<DatabaseImage, "applied" | "thinned">;
 /** A state as it is sent: what was applied, which certificates were deleted since, and the signed state head. */
 export interface OfferedState extends HeldRows {
   readonly stateHead: string;
+}
+
+/** The session that has given a state. */
+export interface StateGiver {
+  readonly name: string;
+  readonly lives: () => boolean;
+  /** Its log begins after this entry. */
+  readonly compactedTo: () => RaftIndex;
 }
 
 const NOTHING_HELD: HeldRows = { applied: [], thinned: new Set() };
@@ -61,6 +70,8 @@ export class SimulatedSnapshots {
   readonly #bugs: Bugs;
   readonly #held = new Map<string, HeldRows>();
   readonly #states = new Map<string, OfferedState>();
+  /** By snapshot id. */
+  readonly #givers = new Map<string, StateGiver>();
 
   constructor(random: Seeded, bugs: Bugs) {
     this.#random = random;
@@ -84,6 +95,7 @@ export class SimulatedSnapshots {
 
   /** @param offered what the machine makes of the state before it leaves */
   async export(
+    giver: StateGiver,
     { databaseSnapshot, stateHead }: SignedStatePoint,
     offered: (state: OfferedState) => OfferedState,
   ): Promise<OpenExport> {
@@ -94,6 +106,7 @@ export class SimulatedSnapshots {
     const key = this.#name();
     const snapshotId = hexToBytes(key);
     this.#states.set(key, state);
+    this.#givers.set(key, giver);
     const chunk = snapshotId;
     const chunkHash = nodeCrypto.sha256(chunk);
     const { index: raftIndex, term: raftTerm, effect } = last;
@@ -118,18 +131,26 @@ export class SimulatedSnapshots {
     };
   }
 
+  /** null: nobody here has given it. */
+  giverOf({ snapshotId }: Pick<SnapshotManifest, "snapshotId">): StateGiver | null {
+    return this.#givers.get(bytesToHex(snapshotId)) ?? null;
+  }
+
   #name(): string {
     const bytes = new Uint8Array(16);
     this.#random.fill(bytes);
     return bytesToHex(bytes);
   }
 
+  /** @param written resolves when all that was received is written */
   async install(
     database: SimulatedDatabase,
     { manifest, chunks, checks, ruleTable, signers }: Omit<InstallSnapshotOptions, "url">,
+    written: () => Promise<void>,
   ): Promise<InstalledSnapshot> {
     const received: Uint8Array[] = [];
     for await (const chunk of chunks) received.push(chunk);
+    await written();
     const state = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
     if (state === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
     const { applied, thinned, stateHead } = state;

@@ -150,6 +150,7 @@ class LiarLife {
           logBytesKept: 1024 * 1024 * 1024,
           groupIdEntriesKept: LIMITS.groupIdEntriesKept,
           verdictsMs: 0,
+          installsMs: 0,
           lieOf: (name) => (name === this.#liar?.name ? this.#lie : null),
         }),
     );

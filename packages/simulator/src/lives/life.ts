@@ -79,11 +79,8 @@ const CONVERGE_MAX_MS = 20_000;
  * this is no part of the time to converge, whenever it begins.
  */
 const ABANDONED_MAX_MS = 60_000;
-/**
- * A leader waits 30 s for members that lack entries to be compacted, and 60 s after the last request of one that takes
- * over a state.
- */
-const FORGET_MAX_MS = 100_000;
+/** A leader waits 30 s for members that lack what it cuts, and two minutes for one that takes over a state. */
+const FORGET_MAX_MS = 160_000;
 /** What is waited for is looked at so often. */
 const STEP_MS = 50;
 /** Three heartbeats and a way there and back. */
@@ -200,6 +197,7 @@ class Life {
       logBytesKept: options.logKept?.bytes ?? drawnBytes,
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
+      installsMs: new Seeded(seed, 12).pick([0, 0, 1000, 5000]),
       ...this.#witnesses.parts,
     };
     const parts = this.#parts;

@@ -37,6 +37,7 @@ export const SENTENCES_OF: Readonly<Record<PlantedBug, readonly string[]>> = {
   revocation_leaves_no_mark: ["whatIsRevokedStaysRevoked"],
   compaction_beyond_tables: [CONVERGED],
   compaction_beyond_enough: [CONVERGED],
+  log_cut_behind_a_taker: ["theLogAfterAStateStays"],
   unwritten_client_event_ids_missed: [AGREED, NOT_TWICE, ONE_ANCHOR],
   promise_file_not_saved: [PERSISTED],
   promise_write_not_synced: [PERSISTED, "aCosignatureLeavesAfterItIsPromised"],

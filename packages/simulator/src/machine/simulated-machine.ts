@@ -24,10 +24,11 @@ import type { DatabaseImage } from "../disks/database-image.ts";
 import { SimulatedDatabase } from "../disks/simulated-database.ts";
 import type { SimulatedNetwork } from "../network/simulated-network.ts";
 import { SimulatedProcess } from "../world/simulated-process.ts";
-import type { SimulatedSnapshots } from "../disks/simulated-snapshots.ts";
+import type { SimulatedSnapshots, StateGiver } from "../disks/simulated-snapshots.ts";
 import { SimulatedVolume, type VolumeImage } from "../disks/simulated-volume.ts";
 import type { LifeTrace } from "../world/life-trace.ts";
 import type { Invariants } from "./invariants.ts";
+import { StateTakeovers } from "./state-takeovers.ts";
 import type { World } from "../world/world.ts";
 
 export interface LifeParts {
@@ -50,6 +51,8 @@ export interface LifeParts {
   readonly witnessTransportOf?: (process: SimulatedProcess) => WitnessTransport;
   /** The verdicts of a job take this long at most; 0: no time. */
   readonly verdictsMs: number;
+  /** The state of a peer is written within this time at most; 0: it takes no time. */
+  readonly installsMs: number;
 }
 
 /** Both disks of a machine at one moment. */
@@ -73,6 +76,7 @@ export class SimulatedMachine {
   readonly volume: SimulatedVolume;
   readonly #parts: LifeParts;
   readonly #position: number;
+  readonly #takeovers: StateTakeovers;
   #running: Running | null = null;
   #starts = 0;
   #stopped: StopReason | null = null;
@@ -105,6 +109,12 @@ export class SimulatedMachine {
       },
     });
     this.volume = new SimulatedVolume({ world, random, bugs });
+    this.#takeovers = new StateTakeovers({
+      ...parts,
+      name,
+      database: this.database,
+      random: new Seeded(seed, 2000 + position),
+    });
   }
 
   get node(): ControlPlaneNode | null {
@@ -296,14 +306,24 @@ export class SimulatedMachine {
           this.#watchDecisions(node());
           plantInNode(node(), bugs);
           keepGroupIdsFor(this.#parts.groupIdEntriesKept, node(), bugs);
+          this.#takeovers.onSession();
           await start();
         };
         return endpoint;
       },
       loadEngine: async () => watched,
       openStateHold: async () => snapshots.hold(this.database),
-      exportSnapshot: (point) => snapshots.export(point, (state) => lieOf()?.onExport(state) ?? state),
-      installSnapshot: (options) => snapshots.install(this.database, options),
+      exportSnapshot: (point) => snapshots.export(this.#asGiver(), point, (state) => lieOf()?.onExport(state) ?? state),
+      installSnapshot: (options) => this.#takeovers.install(process, options),
+    };
+  }
+
+  #asGiver(): StateGiver {
+    const [running, sessions] = [this.#running, this.sessions];
+    return {
+      name: this.name,
+      lives: () => this.#running === running && this.sessions === sessions,
+      compactedTo: () => this.database.compacted.index,
     };
   }
 

@@ -19,6 +19,7 @@ export const PLANTED_BUGS = {
   revocation_leaves_no_mark: "a revocation does not end what it revokes",
   compaction_beyond_tables: "the log is cut up to what is decided, although slow tables do not hold it yet",
   compaction_beyond_enough: "the log is cut although too few nodes have what goes to prove the state without it",
+  log_cut_behind_a_taker: "the log is cut while a peer still writes the state after which it needs the log",
   unwritten_client_event_ids_missed: "a client event id of an entry that is not in the tables yet is not found",
   promise_file_not_saved: "the promise file is written at the first start only",
   promise_write_not_synced: "a promise is reported durable while it is in the page cache",

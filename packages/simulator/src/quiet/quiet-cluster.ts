@@ -86,6 +86,7 @@ export class QuietCluster {
       witnessTransportOf: () => (request) =>
         this.witnesses === null ? Promise.reject(new Error("no answer")) : this.witnesses(request),
       verdictsMs: 0,
+      installsMs: 0,
     };
     for (const identity of founders) this.#install(identity).start();
   }
