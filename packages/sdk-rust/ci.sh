@@ -22,6 +22,8 @@ fi
 
 export CARGO_NET_OFFLINE=true
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+# Nobody debugs these builds.
+export CARGO_PROFILE_DEV_DEBUG=0
 
 cargo fmt --check
 cargo clippy --locked --all-targets --quiet -- -D warnings

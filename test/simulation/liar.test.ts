@@ -16,6 +16,8 @@ type Life = Awaited<ReturnType<typeof liveBesideALiar>>;
 
 /** The long suites live more of them. */
 const SEEDS = Number(process.env["LIAR_SEEDS"] ?? 1);
+/** Five nodes take twice as long as three or four: the long suites have them. */
+const SHAPES = LIAR_SHAPES.filter(([nodes]) => SEEDS > 1 || nodes < 5);
 
 /** Under these, two roots of one size come to honest nodes. */
 const CONTRADICTS: ReadonlySet<LieName> = new Set(["two_trees", "late_second_tree", "another_tree"]);
@@ -30,7 +32,7 @@ const STALLED_LIE_MS = 25_000;
 const AFTER_MS = 15_000;
 const ACKNOWLEDGED_MIN = 20;
 
-describe.each(LIAR_SHAPES)("beside one liar of %i nodes with a quorum of %i", (nodes, quorum) => {
+describe.each(SHAPES)("beside one liar of %i nodes with a quorum of %i", (nodes, quorum) => {
   test.each(Object.keys(LIES) as LieName[])("%s: every sentence holds", async (lie) => {
     let contradictedLives = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
