@@ -182,7 +182,7 @@ test("the log stays for a peer that writes and loads a state, and moves on with 
   expect(clock.timerCount).toBe(0);
 });
 
-test("the log does not stay for a peer that is away for two minutes, nor for a state that it has given up", async () => {
+test("the log does not stay for a peer that is away for two minutes, nor for a state it has given up", async () => {
   await taken("b");
   clock.advance(61_000);
   await taken("c");
