@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What must hold of the TypeScript SDK beside the tests of the repository: the npm package, installed into an empty
-# project, on this Node and on Node 18; that every way to resolve it, and the other libraries that npm installs, finds
-# their types; and the documentation from its docstrings (dist/docs/).
+# project, on this Node and on Node 18; and that every way to resolve it, and the other libraries that npm installs,
+# finds their types.
 # Needs the dependencies of the repository. Asks nothing, and says what it leaves out, also in the file $CI_SKIPS.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -31,8 +31,8 @@ mkdir "$work/project"
   npm install --offline --ignore-scripts --no-audit --no-fund --silent "$tarball"
   test "$(ls node_modules/@event-anchoring)" = sdk
 )
-# The tools that the repository does not need otherwise: a Node 18, and typedoc with the TypeScript that it works with.
-# Asked for one by one, so that a registry which lacks one gives the other.
+# The tools that the repository does not need otherwise, a Node 18 and attw. Asked for one by one, so that a registry
+# which lacks one gives the other.
 tools=$work/tools
 mkdir "$tools"
 echo '{"name":"tools","private":true}' >"$tools/package.json"
@@ -77,13 +77,5 @@ if fetch @arethetypeswrong/cli@0.18.5; then
   done
 else
   left_out 'attw is not asked about the types, it cannot be installed (no registry?)'
-fi
-
-if fetch typedoc@0.28 typescript@5.9; then
-  rm -rf dist/docs
-  "$tools/node_modules/.bin/typedoc" --treatWarningsAsErrors --disableSources --excludePrivate \
-    --name '@event-anchoring/sdk' --tsconfig tsconfig.json --entryPoints src/index.ts --out dist/docs
-else
-  left_out 'no documentation, typedoc cannot be installed (no registry?)'
 fi
 echo 'sdk-typescript: passed'

@@ -1,6 +1,10 @@
 /** Who gets a state, how many at a time, and when it is let go. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { decodeSnapshotManifest, encodeSnapshotChunkRequest } from "@event-anchoring/control-contract";
+import {
+  type SignedProgress,
+  decodeSnapshotManifest,
+  encodeSnapshotChunkRequest,
+} from "@event-anchoring/control-contract";
 import type { OpenExport } from "../src/snapshots/snapshot-exporter.ts";
 import { SnapshotExporter } from "../src/snapshots/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryRequest } from "../src/transport/network-types.ts";
@@ -20,6 +24,7 @@ let hasHonestSigner: boolean;
 let taking: readonly string[];
 /** How far the logs of peers reach. */
 let reached: Map<string, number>;
+let appliedIndex: number;
 let exporter: SnapshotExporter;
 
 function exported(number: number): OpenExport {
@@ -39,6 +44,12 @@ function exported(number: number): OpenExport {
   };
 }
 
+function progressAt(index: number | undefined): SignedProgress | null {
+  if (index === undefined) return null;
+  const [lifeId, signature] = [new Uint8Array(16), new Uint8Array(64)];
+  return { epoch: 1, incarnation: 1, lifeId, term: 1, index, signature };
+}
+
 beforeEach(() => {
   clock = new StepClock();
   made = 0;
@@ -49,11 +60,14 @@ beforeEach(() => {
   hasHonestSigner = true;
   taking = [];
   reached = new Map();
+  appliedIndex = 10;
   exporter = new SnapshotExporter({
     clock,
     logger: quietLogger,
-    reachedBy: (nodeId) => reached.get(nodeId) ?? 0,
+    entriesKept: 100,
     session: () => ({
+      state: { appliedIndex },
+      membership: { peers: { memories: { progressOf: (nodeId) => progressAt(reached.get(nodeId)) } } },
       holdSigned: async (hold, { isTaking = () => false }) => {
         await hold.hold();
         await signing?.promise;
@@ -103,7 +117,7 @@ test("peers that ask within a minute share one export, also while it is being ma
   expect(await taken("d")).toEqual(new Uint8Array(16).fill(1));
   expect(made).toBe(1);
   expect(held).toBe(0);
-  expect(exporter.pinnedIndex).toBe(10);
+  expect(exporter.pinnedIndex()).toBe(10);
 });
 
 test("peers that have asked for the one that is being made cannot sign it", async () => {
@@ -124,7 +138,7 @@ test("one that too few have signed is not shared with peers that ask later", asy
   hasHonestSigner = true;
   expect(await taken("c")).toEqual(new Uint8Array(16).fill(2));
   expect(await taken("d")).toEqual(new Uint8Array(16).fill(2));
-  expect(exporter.pinnedIndex).toBe(10);
+  expect(exporter.pinnedIndex()).toBe(10);
 });
 
 test("two are open at the most: a third is refused until one ends", async () => {
@@ -160,39 +174,61 @@ test("the log stays for a state that is being made, from the entry at which the 
   gate = deferred();
   const asked = taken("b");
   await settle();
-  expect(exporter.pinnedIndex).toBe(1);
+  expect(exporter.pinnedIndex()).toBe(1);
   gate.resolve();
   await asked;
-  expect(exporter.pinnedIndex).toBe(10);
+  expect(exporter.pinnedIndex()).toBe(10);
 });
 
-test("the log stays for a peer that writes and loads a state, and moves on with it", async () => {
-  await taken("b");
-  // It has written the state, and is loaded with it.
-  exporter.onPeerDown("b");
+/** It has written the state, and loads it. */
+async function takenOver(nodeId: string): Promise<void> {
+  await taken(nodeId);
+  exporter.onPeerDown(nodeId);
   clock.advance(119_000);
-  expect(exporter.pinnedIndex).toBe(10);
-  exporter.onPeerUp("b");
-  clock.advance(30 * 60_000);
-  expect(exporter.pinnedIndex).toBe(10);
+  exporter.onPeerUp(nodeId);
+}
+
+test("the log stays for a peer that writes and loads a state, and moves on until it has caught up", async () => {
+  await takenOver("b");
+  appliedIndex = 1000;
+  clock.advance(10 * 60_000);
+  expect(exporter.pinnedIndex()).toBe(10);
   reached.set("b", 15);
-  expect(exporter.pinnedIndex).toBe(15);
-  clock.advance(30 * 60_000);
-  expect(exporter.pinnedIndex).toBeNull();
+  expect(exporter.pinnedIndex()).toBe(15);
+  reached.set("b", 949);
+  expect(exporter.pinnedIndex()).toBe(949);
+  reached.set("b", 950);
+  expect(exporter.pinnedIndex()).toBeNull();
   expect(clock.timerCount).toBe(0);
+});
+
+test("the log does not stay for a peer that leaves when it has caught up", async () => {
+  await takenOver("b");
+  reached.set("b", 10);
+  exporter.onPeerDown("b");
+  appliedIndex = 1000;
+  expect(exporter.pinnedIndex()).toBeNull();
+});
+
+test("the log stays for an hour at most", async () => {
+  await takenOver("b");
+  clock.advance(58 * 60_000);
+  expect(exporter.pinnedIndex()).toBe(10);
+  clock.advance(60_000);
+  expect(exporter.pinnedIndex()).toBeNull();
 });
 
 test("the log does not stay for a peer that is away for two minutes, nor for a state it has given up", async () => {
   await taken("b");
   clock.advance(61_000);
   await taken("c");
-  expect(exporter.pinnedIndex).toBe(10);
+  expect(exporter.pinnedIndex()).toBe(10);
   await taken("b");
-  expect(exporter.pinnedIndex).toBe(20);
+  expect(exporter.pinnedIndex()).toBe(20);
   exporter.onPeerDown("b");
   exporter.onPeerDown("c");
   clock.advance(120_000);
-  expect(exporter.pinnedIndex).toBeNull();
+  expect(exporter.pinnedIndex()).toBeNull();
 });
 
 test("who did not ask for it gets no chunk", async () => {
@@ -221,6 +257,6 @@ test("a peer that is gone before it is made leaves nothing open", async () => {
   expect((await answer).status).toBe(503);
   await settle();
   expect(closed).toEqual([1]);
-  expect(exporter.pinnedIndex).toBeNull();
+  expect(exporter.pinnedIndex()).toBeNull();
   expect(clock.timerCount).toBe(0);
 });

@@ -101,7 +101,7 @@ export class ControlPlaneNode {
     this.snapshots = new SnapshotExporter({
       machine,
       session: () => this.#session,
-      reachedBy: (nodeId) => this.#session?.membership.peers.memories.progressOf(nodeId)?.index ?? 0,
+      entriesKept: config.log_entries_kept,
       clock,
       logger,
     });
@@ -387,7 +387,7 @@ export class ControlPlaneNode {
       witnessTransport: machine.witnessTransport,
       certificatesKept: config.certificates_kept,
       rulesHeldAt: config.rules_max,
-      pinnedIndex: () => this.snapshots.pinnedIndex,
+      pinnedIndex: () => this.snapshots.pinnedIndex(),
       restoration: storage.restoration ?? null,
       evidence: machine.evidence,
       evidenceKept: await machine.evidence.load(),

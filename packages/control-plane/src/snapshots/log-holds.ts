@@ -1,14 +1,22 @@
 import type { RaftIndex } from "raft-ts";
 import type { Timer, TimerClock } from "../ports/environment.ts";
+import type { PeerMemories } from "../promises/peer-memories.ts";
 
 /** A peer that has taken over a state loads it before it is connected again. */
 const AWAY_MAX_MS = 120_000;
 const HOLD_MAX_MS = 60 * 60_000;
 
+/** Knows how far logs reach: its own by what is applied, those of peers by what they have signed. */
+export interface LogReach {
+  readonly state: { readonly appliedIndex: RaftIndex };
+  readonly membership: { readonly peers: { readonly memories: Pick<PeerMemories, "progressOf"> } };
+}
+
 export interface LogHoldsOptions {
   readonly clock: TimerClock;
-  /** The last entry that the peer says its log holds; 0: it has said nothing. */
-  readonly reachedBy: (nodeId: string) => RaftIndex;
+  readonly session: () => LogReach | null;
+  /** So many entries are kept for every follower. */
+  readonly entriesKept: number;
 }
 
 interface LogHold {
@@ -24,8 +32,9 @@ interface LogHold {
  * log lasts that is kept for every follower: without a hold the peer would need another state when it is done with the
  * first, and so on for ever.
  *
- * A hold moves on with the peer's log. It ends when the peer has been away for two minutes, asks for another state, or
- * after an hour: so the log does not grow without bound for a peer that is slower than its clients.
+ * A hold moves on with the peer's log, and ends when half of what is kept for every follower is enough for the peer. It
+ * also ends when the peer has been away for two minutes or asks for another state, and after an hour: the log does not
+ * grow without bound for a peer that is slower than the clients.
  */
 export class LogHolds {
   readonly #options: LogHoldsOptions;
@@ -36,11 +45,14 @@ export class LogHolds {
     this.#options = options;
   }
 
-  /** The log must not be compacted beyond this index; null: nobody needs it. */
-  get pinnedIndex(): RaftIndex | null {
-    const { reachedBy } = this.#options;
-    const indexes = [...this.#holds].map(([nodeId, { raftIndex }]) => Math.max(raftIndex, reachedBy(nodeId)));
-    return indexes.length === 0 ? null : Math.min(...indexes);
+  /** The log must not be compacted beyond this index; null: nobody needs it. Lets go of who has caught up. */
+  pinnedIndex(): RaftIndex | null {
+    const needed: RaftIndex[] = [];
+    for (const [nodeId, { raftIndex }] of this.#holds) {
+      if (this.#hasCaughtUp(nodeId)) this.#end(nodeId);
+      else needed.push(Math.max(raftIndex, this.#reachedBy(nodeId)));
+    }
+    return needed.length === 0 ? null : Math.min(...needed);
   }
 
   /** The peer takes over the state after this entry, and no earlier one. */
@@ -57,12 +69,26 @@ export class LogHolds {
   }
 
   onPeerDown(nodeId: string): void {
+    // It may be gone for good.
+    if (this.#hasCaughtUp(nodeId)) this.#end(nodeId);
     const hold = this.#holds.get(nodeId);
     if (hold !== undefined) hold.away ??= this.#options.clock.startTimer(AWAY_MAX_MS, () => this.#end(nodeId));
   }
 
   close(): void {
     for (const nodeId of this.#holds.keys()) this.#end(nodeId);
+  }
+
+  #hasCaughtUp(nodeId: string): boolean {
+    const { session, entriesKept } = this.#options;
+    const [hold, reached] = [this.#holds.get(nodeId), this.#reachedBy(nodeId)];
+    const appliedIndex = session()?.state.appliedIndex ?? Number.POSITIVE_INFINITY;
+    return hold !== undefined && reached >= hold.raftIndex && appliedIndex - reached <= entriesKept / 2;
+  }
+
+  /** The last entry that the peer says its log holds; 0: it has said nothing. */
+  #reachedBy(nodeId: string): RaftIndex {
+    return this.#options.session()?.membership.peers.memories.progressOf(nodeId)?.index ?? 0;
   }
 
   #end(nodeId: string): void {

@@ -3,9 +3,9 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import { type SignedStatePoint, type SnapshotExport, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
 import type { Logger } from "@event-anchoring/telemetry";
-import type { TimerClock, Timer } from "../ports/environment.ts";
+import type { Timer } from "../ports/environment.ts";
 import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
-import { LogHolds } from "./log-holds.ts";
+import { LogHolds, type LogHoldsOptions, type LogReach } from "./log-holds.ts";
 import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/network-types.ts";
 
 /** Each export is as large as the leaves, and keeps the log from being compacted. */
@@ -30,12 +30,9 @@ export interface ExportSource {
   exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
 }
 
-export interface SnapshotExporterOptions {
+export interface SnapshotExporterOptions extends LogHoldsOptions {
   readonly machine: ExportSource;
-  readonly session: () => Pick<SignedStates, "holdSigned"> | null;
-  /** The last entry that the peer says its log holds; 0: it has said nothing. */
-  readonly reachedBy: (nodeId: string) => RaftIndex;
-  readonly clock: TimerClock;
+  readonly session: () => (Pick<SignedStates, "holdSigned"> & LogReach) | null;
   readonly logger: Logger;
 }
 
@@ -76,9 +73,9 @@ export class SnapshotExporter {
   }
 
   /** The log must not be compacted beyond this index; null: no peer takes over a state. */
-  get pinnedIndex(): RaftIndex | null {
+  pinnedIndex(): RaftIndex | null {
     const open = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
-    const indexes = [...open, this.#heldIndex, this.#holds.pinnedIndex].filter((index) => index !== null);
+    const indexes = [...open, this.#heldIndex, this.#holds.pinnedIndex()].filter((index) => index !== null);
     return indexes.length === 0 ? null : Math.min(...indexes);
   }
 

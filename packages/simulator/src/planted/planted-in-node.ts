@@ -54,7 +54,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("api_ignores_applied_index")) certifying.reads.isWritten = () => true;
   if (bugs.has("compaction_beyond_tables")) cutWhatIsDecided(session);
   if (bugs.has("compaction_beyond_enough")) peers.heldByEnough = () => Number.MAX_SAFE_INTEGER;
-  if (bugs.has("log_cut_behind_a_taker")) Object.defineProperty(node.snapshots, "pinnedIndex", { value: null });
+  if (bugs.has("log_cut_behind_a_taker")) node.snapshots.pinnedIndex = () => null;
   if (bugs.has("read_index_before_own_term")) consensus.mayConfirmReads = () => true;
   if (bugs.has("unwritten_client_event_ids_missed")) overlookUnwritten(session);
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
