@@ -104,16 +104,15 @@ export interface InsertInput {
   /** Events that were erased before this node got them. */
   readonly erased: readonly ErasedClientEvent[];
   readonly groupIds: readonly GroupIdsRow[];
-  readonly stateTree: StateTreeUpdate;
 }
 
-/** The same rows without the row of the ledger, for a transaction that writes that row itself. */
+/** The same rows without the ledger's and those of the state tree, for a transaction that writes these itself. */
 export function buildInsert(
-  { writes, erased, groupIds, stateTree }: InsertInput,
+  { writes, erased, groupIds }: InsertInput,
   numbers: OriginNumbers,
 ): { statement: Statement; values: readonly Parameter[] } {
   const statement = unguardedStatement();
-  addWrites(statement, writes, numbers, { erased, stateTree });
+  addWrites(statement, writes, numbers, { erased, stateTree: null });
   addGroupIds(statement, groupIds);
   return statement.finish();
 }

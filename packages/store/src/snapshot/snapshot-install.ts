@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { RuleTable, StateTreeUpdate, StateWrites } from "@event-anchoring/ledger";
-import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import type { RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, EMPTY_STATE_ROOT, InvalidBytesError, equalBytes, frontierRoot } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
@@ -28,7 +27,7 @@ import { SnapshotRebuild } from "./snapshot-rebuild.ts";
 import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
 import { birthConfState, verifySnapshotState } from "./snapshot-state.ts";
 import type { StateSigners } from "./snapshot-state.ts";
-import { StateTree } from "../ledger/state-tree.ts";
+import { SnapshotStateTree } from "./snapshot-state-tree.ts";
 
 /** An origin of a snapshot that is not in force yet. */
 export interface SnapshotOrigin extends RebuiltOrigin {
@@ -132,7 +131,7 @@ class SnapshotInstaller {
   readonly #rebuild: SnapshotRebuild;
   readonly #decoder = new RecordDecoder();
   readonly #numbers = new OriginNumbers();
-  readonly #stateTree = new StateTree();
+  readonly #stateTree: SnapshotStateTree;
   #stateRoot = EMPTY_STATE_ROOT;
   #hasCheckedChain = false;
 
@@ -140,6 +139,7 @@ class SnapshotInstaller {
     this.#session = session;
     this.#options = options;
     this.#rebuild = new SnapshotRebuild(options.ruleTable);
+    this.#stateTree = new SnapshotStateTree(session);
   }
 
   async run(): Promise<InstalledSnapshot> {
@@ -150,6 +150,7 @@ class SnapshotInstaller {
       const what = `entry ${manifest.raftIndex} is applied here already, up to ${before.appliedIndex}`;
       throw new StoreError("snapshot_refused", what);
     }
+    await this.#stateTree.open();
     for (const table of STATE_TABLES) await this.#session.write({ text: `DELETE FROM state.${table}` });
     for await (const chunk of verifiedChunks(this.#options)) {
       const records = this.#decode(chunk);
@@ -168,6 +169,7 @@ class SnapshotInstaller {
       throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
     }
     await this.#writeLookUpRuns();
+    this.#stateRoot = await this.#stateTree.build();
     const confState = this.#rebuild.header.confState ?? birthConfState(this.#rebuild.chain);
     this.#verifyState(confState);
     await this.#writeLedgerRow(this.#options.confState ?? confState);
@@ -208,17 +210,9 @@ class SnapshotInstaller {
     for (const { originFingerprint } of writes.originStatuses) this.#numbers.add(this.#numbers.next, originFingerprint);
     const records = await deriveRecords(this.#session, recordLeaves, this.#numbers);
     const all = { ...writes, ...records };
-    const stateTree = await this.#growStateTree({ ...all, erasures: erased });
-    const { statement, values } = buildInsert({ writes: all, erased, groupIds, stateTree }, this.#numbers);
+    await this.#stateTree.add({ ...all, erasures: erased });
+    const { statement, values } = buildInsert({ writes: all, erased, groupIds }, this.#numbers);
     await this.#session.write(statement, values);
-    this.#stateTree.note(stateTree);
-  }
-
-  async #growStateTree(writes: StateWrites): Promise<StateTreeUpdate> {
-    const leaves = stateEntriesOf(writes).map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
-    const update = await this.#stateTree.update(this.#session, leaves);
-    this.#stateRoot = update.rootHash;
-    return update;
   }
 
   /** Called as soon as the chain is complete: another cluster need not send its leaves. */
