@@ -6,6 +6,4 @@ export default {
   ...config,
   rootDir: "../..",
   testMatch: [...those([...CLUSTERS, ...SLOW]), ...without([...LONG, ...FIRST_LOOK])],
-  // Clusters of real processes wait more than they work.
-  maxWorkers: 3,
 };
