@@ -239,6 +239,9 @@ describe("nor does one that writes", () => {
     rmSync(directory, { recursive: true });
     expect([...texts.keys()].some((name) => name.startsWith("facts"))).toBe(true);
     expect(texts.has("export_leaves")).toBe(true);
+    // The leaves that wait in a table of the transaction, which is gone by now, are read once and whole.
+    expect(texts.delete("waiting_state_leaves")).toBe(true);
+    expect(texts.delete("sorted_state_leaves")).toBe(true);
     expect(await scansOf(texts)).toEqual([]);
   });
 });
