@@ -24,7 +24,7 @@ const NEXT = { name: "sorted_state_leaves", text: `FETCH ${LEAVES_PER_STEP} FROM
 /**
  * The state tree of a snapshot. It grows in the order of its keys, once all of them are there, so that each page is
  * written once. In the order of the records every batch changes pages all over the tree, and a transaction keeps, and
- * walks through, every version of a page that it has written: of 16 s that a state of 50,000 leaves took, 8 went into
+ * walks through, every version of a page that it has written: of 18 s that a state of 50,000 leaves took, 8 went into
  * that, and they grow with the square of the leaves.
  */
 export class SnapshotStateTree {
