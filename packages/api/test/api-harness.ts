@@ -231,7 +231,7 @@ function appOver(doubles: AppDoubles): { readonly app: ReturnType<typeof createA
     accessLog,
     feeds,
     randomBytes: (count) => new Uint8Array(count).fill(7),
-    probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: () => node.stopped }),
+    probe: new NodeProbe({ controlPlane, reads, served: [reads], clock, stoppedReason: () => node.stopped }),
     keys: new KeyTable({
       load: () => controlPlane.apiKeys(1000),
       clock,

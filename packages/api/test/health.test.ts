@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { RefusedError } from "@event-anchoring/api";
+import { NodeProbe, RefusedError } from "@event-anchoring/api";
 import { healthSchema, readySchema } from "@event-anchoring/api-contract";
 import { StoreError } from "@event-anchoring/store";
 import { startHarness } from "./api-harness.ts";
@@ -72,6 +72,25 @@ describe("health", () => {
     expect(degraded.json.status).toBe("degraded");
     expect(good.status).toBe(200);
     expect([stopping.status, stopping.json.checks[0]?.check]).toEqual([503, "stopping"]);
+  });
+
+  test("the database answers, and the reads of requests have not found its tables: it is not ready", async () => {
+    const { node, clock } = harness;
+    const reads = { opened: async () => node.reads };
+    let failure: StoreError | null = new StoreError("schema", "a migration has not been applied");
+    const late = {
+      opened: async () => {
+        if (failure !== null) throw failure;
+        return node.reads;
+      },
+    };
+    const served = [reads, late];
+    const probe = new NodeProbe({ controlPlane: node, reads, served, clock, stoppedReason: () => null });
+    const detail = expect.stringContaining("the tables are not there yet");
+    expect(await probe.storage()).toEqual({ isReachable: false, detail });
+    failure = null;
+    clock.offsetMs += 300;
+    expect(await probe.storage()).toMatchObject({ isReachable: true });
   });
 
   test("a node that cannot read the keys yet is not ready; it is once it can", async () => {

@@ -108,7 +108,8 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
     spans: () => tracer?.counts() ?? null,
     databaseUsage: () => reads.databaseUsage(),
   });
-  const probe = new NodeProbe({ controlPlane, reads: vitalReads, clock: systemClock, stoppedReason });
+  const served = visitReads === null ? [reads] : [reads, visitReads];
+  const probe = new NodeProbe({ controlPlane, reads: vitalReads, served, clock: systemClock, stoppedReason });
   const loadKeys = (): Promise<readonly CallerKey[]> => controlPlane.apiKeys(KEY_TIMEOUT_MS);
   const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
   const readingThread = new ReadingThread({ settings: readingSettingsOf(config), controlPlane, logger });

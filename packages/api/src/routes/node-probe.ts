@@ -65,7 +65,10 @@ class CachedValue<T> {
 
 export interface NodeProbeOptions {
   readonly controlPlane: ControlPlane;
+  /** Asked whether the database answers. */
   readonly reads: OpenableReads;
+  /** Those of the requests: each finds the tables by itself, and a node is ready when all have. */
+  readonly served: readonly OpenableReads[];
   readonly clock: Clock;
   /** Why the control plane has stopped for good; null: it has not, as far as is known. */
   readonly stoppedReason: () => StoppedReason | null;
@@ -75,13 +78,15 @@ export interface NodeProbeOptions {
 export class NodeProbe {
   readonly #controlPlane: ControlPlane;
   readonly #reads: OpenableReads;
+  readonly #served: readonly OpenableReads[];
   readonly #stoppedReason: () => StoppedReason | null;
   readonly #status: CachedValue<StatusAnswer>;
   readonly #storage: CachedValue<StorageAnswer>;
 
-  constructor({ controlPlane, reads, clock, stoppedReason }: NodeProbeOptions) {
+  constructor({ controlPlane, reads, served, clock, stoppedReason }: NodeProbeOptions) {
     this.#controlPlane = controlPlane;
     this.#reads = reads;
+    this.#served = served;
     this.#stoppedReason = stoppedReason;
     this.#status = new CachedValue(() => this.#askStatus(), AGE_MS_MAX, clock);
     const late: StorageAnswer = { isReachable: false, detail: `no answer within ${TIMEOUT_MS} ms` };
@@ -111,7 +116,9 @@ export class NodeProbe {
 
   async #askStorage(): Promise<StorageAnswer> {
     try {
-      return { isReachable: true, appliedIndex: (await (await this.#reads.opened()).origins()).appliedIndex };
+      for (const reads of this.#served) await reads.opened();
+      const { appliedIndex } = await (await this.#reads.opened()).origins();
+      return { isReachable: true, appliedIndex };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return { isReachable: false, detail: storageDetail(error) };
