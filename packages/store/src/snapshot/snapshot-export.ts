@@ -92,7 +92,7 @@ export class SnapshotExport {
   readonly manifest: SnapshotManifest;
   readonly #file: FileHandle;
 
-  /** Use exportSnapshot. */
+  /** Use exportSnapshot, or exportInThread. */
   constructor(manifest: SnapshotManifest, file: FileHandle) {
     this.manifest = manifest;
     this.#file = file;
@@ -126,11 +126,17 @@ async function openSpoolFile(directory: string): Promise<FileHandle> {
   return file;
 }
 
+/** What an export is made of; it can be handed to another thread. */
+export interface WrittenSnapshot {
+  readonly manifest: SnapshotManifest;
+  readonly file: FileHandle;
+}
+
 /**
  * Writes the whole state as of one applied index to a spool file, from one repeatable-read transaction.
  * @throws StoreError `unavailable`, `schema`, `corrupt`
  */
-export async function exportSnapshot(options: ExportSnapshotOptions): Promise<SnapshotExport> {
+export async function writeSnapshot(options: ExportSnapshotOptions): Promise<WrittenSnapshot> {
   const connection = await Connection.open({
     url: options.url,
     name: "event-anchoring snapshot export",
@@ -144,7 +150,7 @@ export async function exportSnapshot(options: ExportSnapshotOptions): Promise<Sn
         (session) => writeStream(session, file, options.point),
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
       );
-      return new SnapshotExport(manifest, file);
+      return { manifest, file };
     } catch (cause) {
       await file.close();
       throw cause;
@@ -152,4 +158,10 @@ export async function exportSnapshot(options: ExportSnapshotOptions): Promise<Sn
   } finally {
     await connection.close();
   }
+}
+
+/** The same, to be read from. @throws StoreError `unavailable`, `schema`, `corrupt` */
+export async function exportSnapshot(options: ExportSnapshotOptions): Promise<SnapshotExport> {
+  const { manifest, file } = await writeSnapshot(options);
+  return new SnapshotExport(manifest, file);
 }

@@ -14,7 +14,7 @@ import { decodeConfState } from "../log/raft-codec.ts";
 import type { SnapshotClientEvent, SnapshotHeader, SnapshotRecord } from "./snapshot-format.ts";
 
 /** Leaves, or rows of group ids, read by one statement. */
-const ROWS_PER_READ = 2_000;
+const ROWS_PER_READ = 500;
 
 const LEAVES = {
   name: "export_leaves",

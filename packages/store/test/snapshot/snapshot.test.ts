@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, raftIdOf } from "@event-anchoring/protocol";
-import { RaftLog, Reads, SNAPSHOT_CHUNK_BYTES, exportSnapshot } from "../../src/index.ts";
+import { RaftLog, Reads, SNAPSHOT_CHUNK_BYTES, exportInThread, exportSnapshot } from "../../src/index.ts";
 import { CLUSTER_ID } from "../support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, superuserUrl } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
@@ -185,6 +185,41 @@ describe("an export", () => {
     expect(await refusalOf(exportSnapshot({ url: own.url, directory: sending.directory, point: null }))).toBe(
       "corrupt",
     );
+  });
+});
+
+describe("an export in a thread", () => {
+  const PROGRAM = new URL("../../dist/snapshot/export-worker.js", import.meta.url);
+
+  function exported({ url }: TestDatabase, program = PROGRAM): ReturnType<typeof exportInThread> {
+    return exportInThread({ url, directory: sending.directory, point: null }, program);
+  }
+
+  test("is the same, and its file is read here", async () => {
+    const snapshot = await exported(sender);
+    expect(snapshot.manifest).toEqual({
+      ...sending.exported.manifest,
+      snapshotId: expect.any(Uint8Array),
+    });
+    expect(await chunksOf(snapshot)).toEqual(sending.chunks);
+    expect(readdirSync(sending.directory)).toEqual([]);
+    await snapshot.close();
+  });
+
+  test("fails as an export fails", async () => {
+    const own = await migratedDatabase(server);
+    const ledger = await StoredLedgerHarness.started(own.url);
+    await ledger.record(events(5, "own"));
+    await ledger.store.close();
+    await sql(superuserUrl(server, own), "DELETE FROM state.anchors WHERE sequence = 4");
+    const failure = exported(own);
+    await expect(failure).rejects.toMatchObject({ name: "StoreError", code: "corrupt" });
+    await expect(failure).rejects.toThrow("1 anchors after sequence 0 are missing");
+  });
+
+  test.each(["process.exit(0)", "throw new Error('a fault that nobody expected')"])("fails after %s", async (text) => {
+    const program = new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+    expect(await refusalOf(exported(sender, program))).toBe("unavailable");
   });
 });
 
