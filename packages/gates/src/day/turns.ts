@@ -18,6 +18,11 @@ const STEP_TIMEOUT_MS = 600_000;
 const CHANGE_WAIT = "10m";
 const LOOK_MS = 2000;
 const LOG_LINES = 40;
+/** A node that begins with nothing would take the log in place of a snapshot. */
+const LOG_BEGINNING = { what: "has cut its log", text: "SELECT 1 FROM node.raft_log WHERE index = 1" };
+/** Where a node has a client event id. */
+const CLIENT_EVENT_ID = `SELECT 1 FROM node.raft_log WHERE position(convert_to($1, 'UTF8') IN payload) > 0
+  UNION ALL SELECT 1 FROM state.anchors WHERE client_event_id = $1`;
 /** For one call of an operator, in seconds. */
 const CALL_TIMEOUT = ["--timeout", "120"];
 
@@ -98,8 +103,9 @@ async function restoredNode(day: DayAtWork): Promise<void> {
 
 /** A node that begins with nothing, installs a snapshot, votes as the fourth, and is retired. */
 async function addedNode(day: DayAtWork): Promise<void> {
-  const { setup } = day;
+  const { setup, nodeIds } = day;
   const id = nextNodeOf(day);
+  for (const other of nodeIds) await untilNoRow(setup, other, LOG_BEGINNING);
   await setup.cluster.addNode(id);
   await changeTrustRoot(setup, ["--add-learner", setup.cluster.cardPath(id)], { wait: CHANGE_WAIT });
   await untilReady(setup, [id]);
@@ -164,7 +170,8 @@ async function erasures({ setup, recorder, dice, nodeIds, key, erased }: DayAtWo
       const { erased: isErased } = expectOk(await served(() => client.eraseClientEventId(anchorId)));
       if (!isErased) throw new Error(`the client event id of ${anchorId} was not there`);
       erased.push({ clientEventId, anchorId });
-      for (const id of nodeIds) await forgotten(setup, id, clientEventId);
+      const sought = { what: `has forgotten ${clientEventId}`, text: CLIENT_EVENT_ID, values: [clientEventId] };
+      for (const id of nodeIds) await untilNoRow(setup, id, sought);
     }
   } finally {
     await client.close();
@@ -175,21 +182,18 @@ function present<Item>(item: Item | undefined): readonly Item[] {
   return item === undefined ? [] : [item];
 }
 
-async function forgotten(setup: TestCluster, nodeId: string, clientEventId: string): Promise<void> {
+interface SoughtRows {
+  /** What the node has done once they are gone. */
+  readonly what: string;
+  readonly text: string;
+  readonly values?: readonly string[];
+}
+
+async function untilNoRow(setup: TestCluster, nodeId: string, { what, text, values }: SoughtRows): Promise<void> {
   const session = await SqlSession.open(nodeFiles(setup.cluster, nodeId).databaseUrl);
   try {
-    await until(
-      `${nodeId} has forgotten ${clientEventId}`,
-      async () => {
-        const [row] = await session.rows(
-          `SELECT (SELECT count(*) FROM node.raft_log WHERE position(convert_to($1, 'UTF8') IN payload) > 0)
-              + (SELECT count(*) FROM state.anchors WHERE client_event_id = $1) AS found`,
-          [clientEventId],
-        );
-        return Number(row?.["found"]) === 0;
-      },
-      STEP_TIMEOUT_MS,
-    );
+    const isGone = async (): Promise<boolean> => (await session.rows(text, values)).length === 0;
+    await until(`${nodeId} ${what}`, isGone, STEP_TIMEOUT_MS);
   } finally {
     await session.close();
   }
