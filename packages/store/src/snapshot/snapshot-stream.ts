@@ -13,7 +13,7 @@ import { loadTrustRoots } from "../tables/trust-roots.ts";
 import { decodeConfState } from "../log/raft-codec.ts";
 import type { SnapshotClientEvent, SnapshotHeader, SnapshotRecord } from "./snapshot-format.ts";
 
-/** Leaves, or rows of group ids, read by one statement. */
+/** Leaves, or rows of group ids, read by one statement: its whole answer is in memory, as text and as bytes. */
 const ROWS_PER_READ = 500;
 
 const LEAVES = {

@@ -146,6 +146,16 @@ describe("a round trip", () => {
   });
 });
 
+/** The database of a ledger that has lost one leaf. */
+async function withoutLeaf(): Promise<TestDatabase> {
+  const own = await migratedDatabase(server);
+  const ledger = await StoredLedgerHarness.started(own.url);
+  await ledger.record(events(5, "own"));
+  await ledger.store.close();
+  await sql(superuserUrl(server, own), "DELETE FROM state.anchors WHERE sequence = 4");
+  return own;
+}
+
 describe("an export", () => {
   test("is one state, whatever is applied meanwhile, and leaves no file", async () => {
     const own = await migratedDatabase(server);
@@ -177,14 +187,8 @@ describe("an export", () => {
   });
 
   test("of a ledger with a missing leaf is refused", async () => {
-    const own = await migratedDatabase(server);
-    const ledger = await StoredLedgerHarness.started(own.url);
-    await ledger.record(events(5, "own"));
-    await ledger.store.close();
-    await sql(superuserUrl(server, own), "DELETE FROM state.anchors WHERE sequence = 4");
-    expect(await refusalOf(exportSnapshot({ url: own.url, directory: sending.directory, point: null }))).toBe(
-      "corrupt",
-    );
+    const { url } = await withoutLeaf();
+    expect(await refusalOf(exportSnapshot({ url, directory: sending.directory, point: null }))).toBe("corrupt");
   });
 });
 
@@ -197,24 +201,18 @@ describe("an export in a thread", () => {
 
   test("is the same, and its file is read here", async () => {
     const snapshot = await exported(sender);
-    expect(snapshot.manifest).toEqual({
-      ...sending.exported.manifest,
-      snapshotId: expect.any(Uint8Array),
-    });
+    expect(snapshot.manifest).toEqual({ ...sending.exported.manifest, snapshotId: expect.any(Uint8Array) });
     expect((await chunksOf(snapshot)).map(sha256)).toEqual(snapshot.manifest.chunkHashes);
     expect(readdirSync(sending.directory)).toEqual([]);
     await snapshot.close();
   });
 
   test("fails as an export fails", async () => {
-    const own = await migratedDatabase(server);
-    const ledger = await StoredLedgerHarness.started(own.url);
-    await ledger.record(events(5, "own"));
-    await ledger.store.close();
-    await sql(superuserUrl(server, own), "DELETE FROM state.anchors WHERE sequence = 4");
-    const failure = exported(own);
+    const failure = exported(await withoutLeaf());
     await expect(failure).rejects.toMatchObject({ name: "StoreError", code: "corrupt" });
     await expect(failure).rejects.toThrow("1 anchors after sequence 0 are missing");
+    const nowhere = { ...sender, url: "postgresql://nobody@127.0.0.1:1/none" };
+    await expect(exported(nowhere)).rejects.toMatchObject({ name: "StoreError", code: "unavailable" });
   });
 
   test.each([
