@@ -6,8 +6,9 @@ import {
   ORIGINS_MAX,
   assertNever,
   toOriginFingerprint,
+  utf8ToBytes,
 } from "@event-anchoring/protocol";
-import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { OriginFingerprint, SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
 import { readOwnWord, readSignedProgress, writeOwnWord, writeSignedProgress } from "./own-word.ts";
 import type { OwnWord, SignedProgress } from "./own-word.ts";
 import {
@@ -30,12 +31,13 @@ import type { RaftIndex } from "raft-ts";
 const SIGNED_HEAD_BYTES = 32 + 8 + 32;
 /**
  * Longest first frame, Cluster-auth header included: a head for the maximum number of origins, and room for the rest.
- * An answer may carry a trust-root chain: it has its own limit.
+ * An answer may carry trust roots: it has its own limit.
  */
 export const HELLO_FRAME_BYTES_MAX = 16 * 1024 + ORIGINS_MAX * SIGNED_HEAD_BYTES;
 export const HELLO_ANSWER_FRAME_BYTES_MAX = 1024 * 1024;
 
 const TRUST_ROOTS_MAX = 1024;
+const TRUST_ROOTS_BYTES_MAX = HELLO_ANSWER_FRAME_BYTES_MAX / 2;
 
 /** The largest tree of an origin that a node has cosigned. */
 export interface SignedSize {
@@ -51,6 +53,7 @@ export interface Hello {
   /** How far its log has ever reached, in which incarnation (which rises by one at every start), signed. */
   readonly progress: SignedProgress;
   readonly signed: readonly SignedSize[];
+  /** The newest trust root that the node knows: one that refuses it may show it later ones. */
   readonly trustRootVersion: number;
   /** The highest rules that this node lets the cluster raise to (docs/versions.md). */
   readonly rulesMax: number;
@@ -65,8 +68,8 @@ export interface Hello {
  * - `amnesia`: we remember a promise of yours that you do not. What you signed yourself is attached.
  * - `stale_incarnation`: a later start of you, or another process in the same one, has already spoken to us. One of
  *   you is a clone. What it signed is attached.
- * - `retired`: the trust root in force says that you are not a member any more; the chain is attached as proof.
- * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
+ * - `retired`: the trust root in force says that you are not a member any more; later ones than yours are attached.
+ * - `unknown_node`: you are not in the newest trust root we know; later ones than yours are attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
  * - `other_backup`: both were restored from backups, but not from the same one.
  * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
@@ -91,7 +94,7 @@ export interface HelloRefusal {
   readonly accepted: false;
   readonly code: HelloRefusalCode;
   readonly detail: string;
-  /** Signed trust-root documents, oldest first, for a node that may have missed a rotation. It proves itself. */
+  /** For a node that may have missed a rotation, made by `trustRootsAfter`. They prove themselves. */
   readonly trustRootChain?: readonly string[];
   /** With `amnesia` and `stale_incarnation`. Without it they are only a peer's word, which fences no node. */
   readonly ownWord?: OwnWord;
@@ -101,6 +104,25 @@ export type HelloAnswer = { readonly accepted: true; readonly hello: Hello } | H
 
 /** What a node decides about a peer's hello after Cluster-auth has accepted it. */
 export type HelloVerdict = { readonly accepted: true } | HelloRefusal;
+
+/** The signed document of a version. */
+type NotedVersion = Pick<SignedTrustRoot, "note"> & { readonly trustRoot: Pick<TrustRoot, "version"> };
+
+/**
+ * The signed documents of later versions than a hello names, oldest first, as many as its answer has room for. Who has
+ * learnt them names the newest in its next hello, and is shown what follows.
+ * @param held consecutive versions, oldest first
+ */
+export function trustRootsAfter(held: readonly NotedVersion[], version: number): readonly string[] {
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const { note } of held.filter(({ trustRoot }) => trustRoot.version > version)) {
+    bytes += utf8ToBytes(note).length;
+    if (bytes > TRUST_ROOTS_BYTES_MAX || shown.length === TRUST_ROOTS_MAX) break;
+    shown.push(note);
+  }
+  return shown;
+}
 
 /** @throws RangeError if a value is out of its range */
 export function encodeHello(hello: Hello): Uint8Array {

@@ -75,6 +75,7 @@ export {
   decodeHelloAnswer,
   encodeHello,
   encodeHelloAnswer,
+  trustRootsAfter,
 } from "./hello.ts";
 export type { Hello, HelloAnswer, HelloRefusal, HelloRefusalCode, HelloVerdict } from "./hello.ts";
 export {

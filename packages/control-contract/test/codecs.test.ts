@@ -12,7 +12,9 @@ import {
   decodeLocalRequest,
   decodePeerFrame,
   encodeHello,
+  HELLO_ANSWER_FRAME_BYTES_MAX,
   encodeHelloAnswer,
+  trustRootsAfter,
   encodeLocalRequest,
   encodePeerFrame,
 } from "../src/index.ts";
@@ -166,6 +168,22 @@ test("every message comes back as it was", () => {
   expect(decodeHello(encodeHello(restored))).toEqual(restored);
   const answer: HelloAnswer = { accepted: true, hello: restored };
   expect(decodeHelloAnswer(encodeHelloAnswer(answer))).toEqual(answer);
+});
+
+test("a refusal has room for later trust roots, however many there are, and what follows is shown next", () => {
+  const held = Array.from({ length: 100 }, (_, at) => ({
+    trustRoot: { version: at + 1 },
+    note: `version ${at + 1} — ${"x".repeat(20_000)}`,
+  }));
+  const learnt: string[] = [];
+  for (let dials = 0; dials < 5; dials++) {
+    const trustRootChain = trustRootsAfter(held, 7 + learnt.length);
+    const answer: HelloAnswer = { accepted: false, code: "retired", detail: "", trustRootChain };
+    // Its Cluster-auth header takes less than 1 KiB.
+    expect(encodeHelloAnswer(answer).length).toBeLessThan(HELLO_ANSWER_FRAME_BYTES_MAX - 1024);
+    learnt.push(...trustRootChain);
+  }
+  expect(learnt).toEqual(held.slice(7).map(({ note }) => note));
 });
 
 test("where a restored node began is said whole or not at all", () => {

@@ -50,7 +50,8 @@ describe("the newest trust root that a node knows", () => {
     expect([root.newest.version, newer]).toEqual([3, [3]]);
     expect(root.learn([ceremony.document, second, third])).toBe(false);
     expect(newer).toEqual([3]);
-    expect(root.documents).toEqual([ceremony.document, second, third]);
+    expect(root.after(0)).toEqual([ceremony.document, second, third]);
+    expect(root.after(2)).toEqual([third]);
   });
 
   test.each<[string, () => readonly string[]]>([

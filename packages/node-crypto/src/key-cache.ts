@@ -1,8 +1,8 @@
 import { createPublicKey } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
-/** About 1 KiB each: some MB at most. */
-const KEYS_KEPT_MAX = 4096;
+/** Some 2 KiB each. Those of a cluster's nodes, and of clients that sign again and again, are among them. */
+const KEYS_KEPT_MAX = 1024;
 
 /** Public keys by their raw bytes, least recently used first. */
 const keys = new Map<string, KeyObject>();

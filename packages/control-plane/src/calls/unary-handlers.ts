@@ -42,7 +42,7 @@ export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHan
 }
 
 /** Signed documents from version 1 on; before genesis, the one this node was set up with. */
-export function trustRootDocuments(view: Pick<UnaryView, "identity" | "session">): readonly string[] {
+function trustRootDocuments(view: Pick<UnaryView, "identity" | "session">): readonly string[] {
   const session = view.session();
   const applied = session === null ? [] : trustRootsOf(session.state).map(({ note }) => note);
   return applied.length > 0 ? applied : [view.identity.configured.document];

@@ -1,8 +1,10 @@
 import type { HeadLine } from "@event-anchoring/control-contract";
 import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 
-/** Sizes remembered for each origin, with the lines of all nodes over them. */
+/** Sizes remembered of an origin, with the lines of all nodes over them. */
 const HEADS_MAX = 256;
+/** And of all origins: some 5 KB each. A cluster has an origin for each node that it ever had. */
+const HEADS_IN_ALL_MAX = 1024;
 /** A key that signed two roots is named already. */
 const ROOTS_OF_A_NODE_MAX = 2;
 
@@ -70,7 +72,10 @@ export class Head {
 
 /** The newest heads of all origins. */
 export class Heads {
+  /** By origin. Each map holds at least one head, and its heads in the order in which they were added. */
   readonly #origins = new Map<string, Map<number, Head>>();
+  /** The same heads, of all origins, in that order. */
+  readonly #inOrder = new Set<Head>();
 
   find(origin: OriginFingerprint, treeSize: number): Head | undefined {
     return this.#origins.get(bytesToHex(origin))?.get(treeSize);
@@ -80,11 +85,26 @@ export class Heads {
     const key = bytesToHex(head.originFingerprint);
     const heads = this.#origins.get(key) ?? new Map<number, Head>();
     this.#origins.set(key, heads.set(head.treeSize, head));
-    for (const [size, { dispute }] of heads) {
+    this.#inOrder.add(head);
+    for (const old of heads.values()) {
       if (heads.size <= HEADS_MAX) break;
-      if (dispute === null) heads.delete(size);
+      this.#forget(old);
+    }
+    for (const old of this.#inOrder) {
+      if (this.#inOrder.size <= HEADS_IN_ALL_MAX) break;
+      this.#forget(old);
     }
     return head;
+  }
+
+  /** Not while its roots are in dispute. */
+  #forget(head: Head): void {
+    if (head.dispute !== null) return;
+    const key = bytesToHex(head.originFingerprint);
+    const heads = this.#origins.get(key);
+    heads?.delete(head.treeSize);
+    if (heads?.size === 0) this.#origins.delete(key);
+    this.#inOrder.delete(head);
   }
 
   /** The newest smaller size that is not contradicted; 0: none is known. */

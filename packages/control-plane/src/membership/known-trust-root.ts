@@ -1,3 +1,4 @@
+import { trustRootsAfter } from "@event-anchoring/control-contract";
 import type { LedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -48,8 +49,9 @@ export class KnownTrustRoot {
     return this.#chain.versions.map(({ trustRoot }) => trustRoot);
   }
 
-  get documents(): readonly string[] {
-    return this.#chain.versions.map(({ note }) => note);
+  /** Documents for a node that knows a version, to be attached to the refusal of its hello. */
+  after(version: number): readonly string[] {
+    return trustRootsAfter(this.#chain.versions, version);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { trustRootsAfter } from "@event-anchoring/control-contract";
 import type { HelloRefusal, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
@@ -10,7 +11,7 @@ import type { SnapshotExporter } from "../snapshots/snapshot-exporter.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import { authUnder } from "../membership/own-keys.ts";
 import type { PeerAddress, PeerNetwork, TlsFiles } from "../transport/network-types.ts";
-import { trustRootDocuments, unaryHandlers } from "../calls/unary-handlers.ts";
+import { unaryHandlers } from "../calls/unary-handlers.ts";
 
 export interface NodeNetworkOptions {
   readonly environment: Environment;
@@ -60,7 +61,10 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     onHelloRefused: options.onRefused,
     ownWordOf: (nodeId) => session()?.ownWordOf(nodeId) ?? null,
     authKeyOf: (nodeId) => authKeyOf(known.newest, nodeId),
-    trustRootChain: () => trustRootDocuments(options),
+    trustRootsAfter: (version) => {
+      const applied = session()?.state.trustRootChain;
+      return trustRootsAfter((applied ?? known.configured).versions, version);
+    },
     trustRootVersion: () => known.newest.version,
     caSpkiPins: () => known.newest.ca,
     onFrame: (from, _lane, frame) => {

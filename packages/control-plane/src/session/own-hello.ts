@@ -18,7 +18,6 @@ export interface OwnHelloOptions {
   readonly lifeId: Uint8Array;
   /** Epoch of the group. */
   readonly epoch: () => number;
-  readonly trustRootVersion: () => number;
   /** The highest rules that this node lets the cluster raise to. */
   readonly rulesMax: () => number;
   /** Mark of a restored group. */
@@ -42,7 +41,7 @@ export class OwnHello {
   }
 
   hello(): Hello {
-    const { identity, promises, trustRootVersion, rulesMax, mark } = this.#options;
+    const { identity, known, promises, rulesMax, mark } = this.#options;
     const { signedHeads } = promises.current;
     return {
       nodeId: identity.nodeId,
@@ -53,7 +52,7 @@ export class OwnHello {
         treeSize,
         rootHash,
       })),
-      trustRootVersion: trustRootVersion(),
+      trustRootVersion: known.newest.version,
       rulesMax: rulesMax(),
       ...mark(),
     };

@@ -73,7 +73,6 @@ export class PeerStanding {
       promises,
       lifeId: consensus.lifeId,
       epoch: this.#epoch,
-      trustRootVersion: () => trustRoot().version,
       rulesMax: parts.rulesMax,
       mark: () => restored.mark,
       leader: () => (consensus.isLeader() ? null : consensus.leaderNodeId()),

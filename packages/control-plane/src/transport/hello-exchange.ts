@@ -91,16 +91,18 @@ export function judgeHelloFrame(
   frame: Uint8Array,
 ): HelloJudgement {
   const { options } = context;
+  const parts = attempt(() => decodeSignedFrame(frame));
+  const hello = parts === null ? null : attempt(() => decodeHello(parts.body));
   const refuse = (code: AuthRefusalCode, detail: string, header: string): HelloJudgement => {
     const refusal = { accepted: false, code: TOLD[code], detail: "refused", ...shownWith(code) } as const;
     return { accepted: false, reason: code, detail, refusal, header };
   };
   const shownWith = (code: AuthRefusalCode): Pick<HelloRefusal, "trustRootChain" | "ownWord"> => {
-    if (code === "unknown_node") return { trustRootChain: options.trustRootChain() };
+    // Trust roots are public, and prove themselves: the version need not be what that node signed.
+    if (code === "unknown_node") return { trustRootChain: options.trustRootsAfter(hello?.trustRootVersion ?? 0) };
     const ownWord = code === "stale_incarnation" ? options.ownWordOf(tlsIdentity.id) : null;
     return ownWord === null ? {} : { ownWord };
   };
-  const parts = attempt(() => decodeSignedFrame(frame));
   if (parts === null) return refuse("malformed", "not a signed frame", "");
   const { header, body } = parts;
   const expected = {
@@ -114,7 +116,6 @@ export function judgeHelloFrame(
   const verifier = { authKeyOf: options.authKeyOf, incarnations, ...nodeCrypto };
   const verdict = verifyNodeRequest(header, expected, verifier);
   if (!verdict.ok) return refuse(verdict.code, verdict.detail, header);
-  const hello = attempt(() => decodeHello(body));
   if (hello === null) return refuse("malformed", "not a hello", header);
   const { from, incarnation } = verdict.header;
   if (!isHelloOf(hello, from, options.self.clusterId) || hello.progress.incarnation !== incarnation) {

@@ -102,8 +102,8 @@ export interface PeerNetworkOptions {
    * key of a retired node too, and let judgeHello answer `retired`.
    */
   readonly authKeyOf: (nodeId: string) => Uint8Array | null;
-  /** Signed trust-root documents, oldest first: attached to refusals of nodes that may have missed a rotation. */
-  readonly trustRootChain: () => readonly string[];
+  /** Later trust roots than that version: attached to refusals of nodes that may have missed a rotation. */
+  readonly trustRootsAfter: (version: number) => readonly string[];
   /** Versions named in our headers. */
   readonly trustRootVersion: () => number;
   /** SHA-256 of the SubjectPublicKeyInfo of each accepted CA, from the trust root in force. */

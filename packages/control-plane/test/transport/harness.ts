@@ -166,7 +166,7 @@ export class TestNode {
           if (settings.knows !== undefined && !settings.knows(id)) return null;
           return cluster.signers.get(id)?.publicKey ?? null;
         },
-        trustRootChain: () => ["first document", "second document"],
+        trustRootsAfter: (version) => ["first document", "second document"].slice(version),
         trustRootVersion: () => 2,
         caSpkiPins: settings.pins ?? (() => [cluster.authority.spkiSha256]),
         onFrame: (from, lane, frame) => {

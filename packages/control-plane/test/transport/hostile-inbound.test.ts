@@ -191,11 +191,16 @@ describe("the first frame is refused", () => {
     expectNothing();
   });
 
-  test("from a node that no trust root knows, with the chain that says so", async () => {
+  test.each([
+    [0, ["first document", "second document"]],
+    [1, ["second document"]],
+    [2, []],
+  ])("from a node that no trust root knows, with those after version %i, which it knows", async (version, shown) => {
     const peer = await dial("node", "stranger");
-    peer.sendFrame(firstFrame(cluster, peer, "stranger", "b", { signer: createSigner(generateSeed()) }));
+    const changes = { signer: createSigner(generateSeed()), hello: { trustRootVersion: version } };
+    peer.sendFrame(firstFrame(cluster, peer, "stranger", "b", changes));
     const answer = await peer.helloAnswer();
-    expect(answer).toMatchObject({ code: "unknown_node", trustRootChain: ["first document", "second document"] });
+    expect(answer).toMatchObject({ code: "unknown_node", trustRootChain: shown });
     expectNothing();
   });
 
