@@ -17,7 +17,7 @@ export type { EventFilter } from "./reads/event-lists.ts";
 export type { GrantHistoryFilter } from "./reads/record-histories.ts";
 export type { ReadPoolOptions } from "./reads/read-pool.ts";
 export type { StoredAnchor } from "./tables/anchors.ts";
-export { exportInThread } from "./snapshot/export-thread.ts";
+export { exportInProcess } from "./snapshot/export-process.ts";
 export { SnapshotExport, exportSnapshot } from "./snapshot/snapshot-export.ts";
 export { SNAPSHOT_CHUNK_BYTES } from "./snapshot/snapshot-format.ts";
 export type { SnapshotManifest } from "./snapshot/snapshot-format.ts";

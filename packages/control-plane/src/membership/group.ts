@@ -204,7 +204,12 @@ export class Group {
     const raftId = this.#options.members.raftIdOf(nodeId);
     if (this.isMember(raftId) && status === "retired") return null;
     const detail = `${nodeId} is ${status} since trust-root version ${root?.version ?? 1} or before`;
-    return { accepted: false, code: "retired", detail, trustRootChain: this.#options.known.after(hello.trustRootVersion) };
+    return {
+      accepted: false,
+      code: "retired",
+      detail,
+      trustRootChain: this.#options.known.after(hello.trustRootVersion),
+    };
   }
 
   /** A newer version is in force. */

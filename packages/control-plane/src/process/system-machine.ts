@@ -1,5 +1,5 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ScrubWalk, StateHold, exportInThread, installSnapshot } from "@event-anchoring/store";
+import { ScrubWalk, StateHold, exportInProcess, installSnapshot } from "@event-anchoring/store";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { RaftEngine } from "raft-ts";
@@ -31,7 +31,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
     openStateHold: () => StateHold.open(url),
     exportSnapshot: async (point) => {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
-      return exportInThread({ url, directory: spoolDirectory, point });
+      return exportInProcess({ url, directory: spoolDirectory, point });
     },
     openScrub: (ruleTable) => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX, ruleTable }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),

@@ -15,24 +15,38 @@ import { snapshotRecords } from "./snapshot-stream.ts";
 import { adoptState } from "./state-point.ts";
 import type { SignedStatePoint } from "./state-point.ts";
 
-export interface ExportSnapshotOptions {
+/** What is read. */
+export interface SnapshotSource {
   readonly url: string;
-  /** The folder of the spool file. The file needs as much space as the leaves, and vanishes when this process ends. */
-  readonly directory: string;
   /** What to export; null: the current state, unsigned. */
   readonly point: SignedStatePoint | null;
 }
 
+export interface ExportSnapshotOptions extends SnapshotSource {
+  /** The folder of the spool file. The file needs as much space as the leaves, and vanishes when this process ends. */
+  readonly directory: string;
+}
+
+/** Where it is written; not all of the bytes may be. */
+interface SpoolFile {
+  readonly write: (
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ) => Promise<{ readonly bytesWritten: number }>;
+}
+
 /** Cuts the stream into chunks, hashes them and writes them to the spool file. */
 class ChunkWriter {
-  readonly #file: FileHandle;
+  readonly #file: SpoolFile;
   readonly #whole = createHash("sha256");
   readonly #hashes: Uint8Array[] = [];
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   #totalBytes = 0;
 
-  constructor(file: FileHandle) {
+  constructor(file: SpoolFile) {
     this.#file = file;
   }
 
@@ -53,7 +67,10 @@ class ChunkWriter {
   async #write(chunk: Uint8Array): Promise<void> {
     this.#hashes.push(createHash("sha256").update(chunk).digest());
     this.#whole.update(chunk);
-    await this.#file.write(chunk, 0, chunk.length, this.#totalBytes);
+    for (let at = 0; at < chunk.length;) {
+      const { bytesWritten } = await this.#file.write(chunk, at, chunk.length - at, this.#totalBytes + at);
+      at += bytesWritten;
+    }
     this.#totalBytes += chunk.length;
   }
 
@@ -74,7 +91,7 @@ class ChunkWriter {
 
 async function writeStream(
   session: Session,
-  file: FileHandle,
+  file: SpoolFile,
   point: SignedStatePoint | null,
 ): Promise<SnapshotManifest> {
   if (point !== null) await adoptState(session, point.databaseSnapshot);
@@ -92,7 +109,7 @@ export class SnapshotExport {
   readonly manifest: SnapshotManifest;
   readonly #file: FileHandle;
 
-  /** Use exportSnapshot, or exportInThread. */
+  /** Use exportSnapshot, or exportInProcess. */
   constructor(manifest: SnapshotManifest, file: FileHandle) {
     this.manifest = manifest;
     this.#file = file;
@@ -119,49 +136,42 @@ export class SnapshotExport {
   }
 }
 
-async function openSpoolFile(directory: string): Promise<FileHandle> {
+/** It has no name any more. */
+export async function openSpoolFile(directory: string): Promise<FileHandle> {
   const path = join(directory, `snapshot-${randomBytes(8).toString("hex")}.spool`);
   const file = await open(path, "wx+", 0o600);
   await unlink(path);
   return file;
 }
 
-/** What an export is made of; it can be handed to another thread. */
-export interface WrittenSnapshot {
-  readonly manifest: SnapshotManifest;
-  readonly file: FileHandle;
-}
-
 /**
- * Writes the whole state as of one applied index to a spool file, from one repeatable-read transaction.
+ * Writes the whole state as of one applied index, from one repeatable-read transaction.
  * @throws StoreError `unavailable`, `schema`, `corrupt`
  */
-export async function writeSnapshot(options: ExportSnapshotOptions): Promise<WrittenSnapshot> {
+export async function writeSnapshot({ url, point }: SnapshotSource, file: SpoolFile): Promise<SnapshotManifest> {
   const connection = await Connection.open({
-    url: options.url,
+    url,
     name: "event-anchoring snapshot export",
     settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
   });
   try {
     await assertMigrated(connection);
-    const file = await openSpoolFile(options.directory);
-    try {
-      const manifest = await connection.transaction(
-        (session) => writeStream(session, file, options.point),
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-      );
-      return { manifest, file };
-    } catch (cause) {
-      await file.close();
-      throw cause;
-    }
+    return await connection.transaction(
+      (session) => writeStream(session, file, point),
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    );
   } finally {
     await connection.close();
   }
 }
 
-/** The same, to be read from. @throws StoreError `unavailable`, `schema`, `corrupt` */
+/** Writes it to a spool file, to be read from. @throws StoreError `unavailable`, `schema`, `corrupt` */
 export async function exportSnapshot(options: ExportSnapshotOptions): Promise<SnapshotExport> {
-  const { manifest, file } = await writeSnapshot(options);
-  return new SnapshotExport(manifest, file);
+  const file = await openSpoolFile(options.directory);
+  try {
+    return new SnapshotExport(await writeSnapshot(options, file), file);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }

@@ -1,9 +1,16 @@
-import { readdirSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, raftIdOf } from "@event-anchoring/protocol";
-import { RaftLog, Reads, SNAPSHOT_CHUNK_BYTES, exportInThread, exportSnapshot } from "../../src/index.ts";
+import { until } from "@event-anchoring/testkit";
+import { SqlSession } from "@event-anchoring/testkit/postgres";
+import { RaftLog, Reads, SNAPSHOT_CHUNK_BYTES, exportInProcess, exportSnapshot } from "../../src/index.ts";
 import { CLUSTER_ID } from "../support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, superuserUrl } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
@@ -192,11 +199,11 @@ describe("an export", () => {
   });
 });
 
-describe("an export in a thread", () => {
-  const PROGRAM = new URL("../../dist/snapshot/export-worker.js", import.meta.url);
+describe("an export by a process of its own", () => {
+  const PROGRAM = fileURLToPath(new URL("../../dist/snapshot/export-program.js", import.meta.url));
 
-  function exported({ url }: TestDatabase, program = PROGRAM): ReturnType<typeof exportInThread> {
-    return exportInThread({ url, directory: sending.directory, point: null }, program);
+  function exported({ url }: TestDatabase, program = PROGRAM): ReturnType<typeof exportInProcess> {
+    return exportInProcess({ url, directory: sending.directory, point: null }, program);
   }
 
   test("is the same, and its file is read here", async () => {
@@ -216,11 +223,41 @@ describe("an export in a thread", () => {
   });
 
   test.each([
-    ["process.exit(0)", "the thread of an export ended before it was done"],
-    ["throw new Error('a fault that nobody expected')", "a fault that nobody expected"],
+    ["process.exit(0)", "exit code 0"],
+    ["process.kill(process.pid, 'SIGKILL')", "SIGKILL"],
+    ["throw new Error('a fault that nobody expected')", "exit code 1"],
   ])("fails after %s", async (text, reason) => {
-    const program = new URL(`data:text/javascript,${encodeURIComponent(text)}`);
-    await expect(exported(sender, program)).rejects.toThrow(reason);
+    const program = join(mkdtempSync(join(tmpdir(), "anchoring-")), "program.js");
+    writeFileSync(program, text);
+    const failure = exported(sender, program);
+    await expect(failure).rejects.toMatchObject({ name: "StoreError", code: "unavailable" });
+    await expect(failure).rejects.toThrow(`the process of an export ended before it was done: ${reason}`);
+    expect(readdirSync(sending.directory)).toEqual([]);
+    rmSync(dirname(program), { recursive: true });
+  });
+
+  test("ends with the one that wanted it", async () => {
+    const text = `
+      import { exportInProcess } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url))};
+      const [url, directory] = process.argv.slice(-2);
+      await exportInProcess({ url, directory, point: null });`;
+    const holder = await SqlSession.open(superuserUrl(server, sender));
+    const watcher = await SqlSession.open(superuserUrl(server, sender));
+    const exporting = "SELECT pid FROM pg_stat_activity WHERE application_name = 'event-anchoring snapshot export'";
+    const isExporting = async (): Promise<boolean> => (await watcher.rows(exporting)).length > 0;
+    await holder.rows("BEGIN");
+    await holder.rows("LOCK TABLE state.anchors");
+    const node = spawn(process.execPath, ["--input-type=module", "-e", text, "-", sender.url, sending.directory]);
+    const ended = once(node, "exit");
+    await until("the export waits for a table", isExporting, 20_000);
+    const [program = ""] = readFileSync(`/proc/${String(node.pid)}/task/${String(node.pid)}/children`, "latin1").split(
+      " ",
+    );
+    expect(existsSync(`/proc/${program}/stat`)).toBe(true);
+    node.kill("SIGKILL");
+    await ended;
+    await until("the export has ended too", () => !existsSync(`/proc/${program}/stat`), 20_000);
+    await Promise.all([holder.close(), watcher.close()]);
   });
 });
 
