@@ -1,4 +1,5 @@
 /** The process of one export: it is told what to export, writes the file that it was given, and ends. */
+import { once } from "node:events";
 import { write } from "node:fs";
 import { promisify } from "node:util";
 import { StoreError } from "../postgres/errors.ts";
@@ -25,6 +26,5 @@ async function answer(source: SnapshotSource): Promise<FromExportProcess> {
 
 // The node has ended: nobody wants the export any more.
 process.once("disconnect", () => process.exit(1));
-process.once("message", async (source: SnapshotSource) => {
-  process.send?.(await answer(source), () => process.exit());
-});
+const [source] = (await once(process, "message")) as [SnapshotSource];
+process.send?.(await answer(source), () => process.exit());
