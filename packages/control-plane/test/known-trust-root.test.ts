@@ -54,6 +54,29 @@ describe("the newest trust root that a node knows", () => {
     expect(root.after(2)).toEqual([third]);
   });
 
+  test("is the log's chain once that leads as far, and is held once with it", () => {
+    const [second = "", third = "", fourth = ""] = successors(3);
+    const [short, long] = [[second], [second, third, fourth]].map((later) =>
+      chainOf([ceremony.document, ...later], ceremony.rootThk),
+    );
+    const root = known();
+    root.learn([second, third]);
+    root.adopt(short as TrustRootChain);
+    expect([root.newest.version, newer]).toEqual([3, [3]]);
+    root.adopt(long as TrustRootChain);
+    expect(root.chain).toBe(long);
+    expect([root.newest.version, newer]).toEqual([4, [3, 4]]);
+    root.adopt(long as TrustRootChain);
+    expect(newer).toEqual([3, 4]);
+  });
+
+  test("is not the log's chain if that does not lead to it", () => {
+    const stranger = ceremonyOf(["a", "b", "c"]);
+    const root = known();
+    root.adopt(chainOf([stranger.document, ...successors(1, stranger)], stranger.rootThk));
+    expect([root.newest.version, newer]).toEqual([1, []]);
+  });
+
   test.each<[string, () => readonly string[]]>([
     ["nothing", () => []],
     ["what is no document", () => ["", "trust me", "event-anchoring/v4.2/trust-root\n"]],

@@ -32,6 +32,7 @@ export type {
 } from "./snapshot/snapshot-install.ts";
 export { fsckDatabase } from "./fsck/fsck-database.ts";
 export { ScrubWalk } from "./fsck/scrub-walk.ts";
+export type { ScrubWalkOptions } from "./fsck/scrub-walk.ts";
 export type { ScrubStep } from "./fsck/scrub-walk.ts";
 export { fsckRecords } from "./fsck/fsck-records.ts";
 export { describeDifference } from "./fsck/findings.ts";

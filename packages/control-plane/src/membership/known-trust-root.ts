@@ -44,6 +44,10 @@ export class KnownTrustRoot {
     return this.#chain.newest.trustRoot;
   }
 
+  get chain(): TrustRootChain {
+    return this.#chain;
+  }
+
   /** Every version held, oldest first. */
   get versions(): readonly TrustRoot[] {
     return this.#chain.versions.map(({ trustRoot }) => trustRoot);
@@ -52,6 +56,17 @@ export class KnownTrustRoot {
   /** Documents for a node that knows a version, to be attached to the refusal of its hello. */
   after(version: number): readonly string[] {
     return trustRootsAfter(this.#chain.versions, version);
+  }
+
+  /**
+   * Takes the chain that the log holds, if it leads to what is known or beyond: its versions follow from each other, as
+   * those here do, and are held once.
+   */
+  adopt(applied: TrustRootChain): void {
+    const { rootThk, trustRoot } = this.#chain.newest;
+    if (!applied.versions.some((version) => equalBytes(version.rootThk, rootThk))) return;
+    this.#chain = applied;
+    if (this.newest.version > trustRoot.version) this.#onNewer(this.newest);
   }
 
   /**

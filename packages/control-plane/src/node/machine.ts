@@ -1,6 +1,10 @@
-import type { RuleTable } from "@event-anchoring/ledger";
 import type { Crypto } from "@event-anchoring/protocol";
-import type { InstallSnapshotOptions, InstalledSnapshot, SignedStatePoint } from "@event-anchoring/store";
+import type {
+  InstallSnapshotOptions,
+  InstalledSnapshot,
+  ScrubWalkOptions,
+  SignedStatePoint,
+} from "@event-anchoring/store";
 import type { RaftEngine } from "raft-ts";
 import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { OpenStorage } from "../ports/storage.ts";
@@ -30,7 +34,7 @@ export interface Machine {
   /** The state at a held point. @throws StoreError */
   exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
   /** Absent: there are no tables to be scrubbed. @throws StoreError */
-  readonly openScrub?: (ruleTable: RuleTable) => Promise<OpenScrub>;
+  readonly openScrub?: (options: Pick<ScrubWalkOptions, "ruleTable" | "heldChain">) => Promise<OpenScrub>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
   installSnapshot(options: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot>;
 }

@@ -112,7 +112,7 @@ export class ControlPlaneNode {
         : new Scrub({
             clock,
             logger,
-            openWalk: () => openScrub(options.ruleTable),
+            openWalk: () => openScrub({ ruleTable: options.ruleTable, heldChain: () => this.known.chain }),
             rowsPerSecond: config.scrub_rows_per_second,
             isBusy: () => isBusyFor(this.#session),
             onDifference: (detail) => this.#halt("scrub_difference", detail),

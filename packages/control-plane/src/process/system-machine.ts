@@ -33,7 +33,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
       return exportInProcess({ url, directory: spoolDirectory, point });
     },
-    openScrub: (ruleTable) => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX, ruleTable }),
+    openScrub: (options) => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX, ...options }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),
   };
 }

@@ -69,7 +69,7 @@ function onTrustRoot(parts: SessionParts, options: SessionOptions): void {
   const versions = trustRootsOf(state);
   // A version names every node that an earlier one named.
   membership.members.learn(membership.trustRoot());
-  known.learn(versions.map(({ note }) => note));
+  if (state.trustRootChain !== null) known.adopt(state.trustRootChain);
   certifying.contradictions.comparison.onTrustRoot();
   certifying.certifier.onTrustRoot();
   witnessing.onTrustRoot();

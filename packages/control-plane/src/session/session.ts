@@ -1,5 +1,5 @@
 import type { Hello, HelloRefusal, HelloVerdict, OwnWord, PeerFrame } from "@event-anchoring/control-contract";
-import { type LedgerState, trustRootsOf } from "@event-anchoring/ledger";
+import type { LedgerState } from "@event-anchoring/ledger";
 import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
 import type { HeadRequest } from "../certification/awaited-heads.ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
@@ -248,7 +248,7 @@ export class Session implements SessionParts {
   #makeMembers(): Members {
     const { identity, known, state, restoration } = this.#options;
     const members = new Members(identity.trustRoot);
-    known.learn(trustRootsOf(state).map(({ note }) => note));
+    if (state.trustRootChain !== null) known.adopt(state.trustRootChain);
     known.learn(restoration?.trustRoots ?? []);
     for (const trustRoot of known.versions) members.learn(trustRoot);
     return members;

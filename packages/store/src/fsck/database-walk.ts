@@ -6,6 +6,7 @@ import { RELEASE_RULES, erasureEntry, nextClientEventsHash } from "@event-anchor
 import type { LeafWalk, RuleTable, WalkedLeaf, WalkedOrigin } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { decodeCosignatures } from "../tables/certificates.ts";
@@ -75,11 +76,14 @@ export interface DatabaseWalkOptions {
   readonly pinnedRootThk: Uint8Array | null;
   /** Default: the rules that this build can decide by. */
   readonly ruleTable?: RuleTable;
+  /** Verified by this process: the same documents are not verified again. Default: nothing. */
+  readonly heldChain?: () => TrustRootChain | null;
 }
 
 export class DatabaseWalk {
   readonly #findings: Findings;
   readonly #pinnedRootThk: Uint8Array | null;
+  readonly #heldChain: () => TrustRootChain | null;
   readonly #signatures: SignatureChecks;
   readonly certificates: CertificateChecks;
   readonly #state: StateWalk;
@@ -94,9 +98,10 @@ export class DatabaseWalk {
   /** Running hash over the client events; null: one of them is damaged. */
   #clientEvents: Uint8Array | null = ZERO_32;
 
-  constructor({ findings, pinnedRootThk, ruleTable = RELEASE_RULES }: DatabaseWalkOptions) {
+  constructor({ findings, pinnedRootThk, ruleTable = RELEASE_RULES, heldChain = () => null }: DatabaseWalkOptions) {
     this.#findings = findings;
     this.#pinnedRootThk = pinnedRootThk;
+    this.#heldChain = heldChain;
     this.walk = leafWalkInto(findings);
     this.#signatures = new SignatureChecks(findings);
     this.certificates = new CertificateChecks(findings, this.#signatures, this.walk);
@@ -192,7 +197,7 @@ export class DatabaseWalk {
     if (count === this.#trustRoots) return;
     this.#trustRoots = count;
     const documents = await loadDocuments(session, this.#findings);
-    this.walk.setChain(judgedChain(documents, this.#pinnedRootThk, this.#findings));
+    this.walk.setChain(judgedChain(documents, this.#pinnedRootThk, this.#findings, this.#heldChain()));
     judgeOriginRows(origins, this.walk.chain, this.#findings);
     await judgeIdentity(session, this.walk.chain, this.#findings);
   }

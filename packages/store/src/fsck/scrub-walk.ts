@@ -1,5 +1,6 @@
 /** The walk of fsck in small steps, for a node that serves meanwhile. */
 import type { RuleTable } from "@event-anchoring/ledger";
+import type { TrustRootChain } from "@event-anchoring/protocol";
 import { Connection } from "../postgres/connection.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { DatabaseWalk } from "./database-walk.ts";
@@ -13,6 +14,8 @@ export interface ScrubWalkOptions {
   readonly statementTimeoutMs: number;
   /** The rules that the program that writes the log can decide by. */
   readonly ruleTable: RuleTable;
+  /** What the program has verified itself: the same documents are neither verified nor held again. Default: nothing. */
+  readonly heldChain?: () => TrustRootChain | null;
 }
 
 export interface ScrubStep {
@@ -36,25 +39,25 @@ const LOG_BYTES_MAX = 256 * 1024;
  */
 export class ScrubWalk {
   readonly #connection: Connection;
-  readonly #ruleTable: RuleTable;
+  readonly #walkOptions: Pick<ScrubWalkOptions, "ruleTable" | "heldChain">;
   #findings = new Findings({ findsAll: false, differencesMax: 1 });
   #walk: DatabaseWalk;
 
-  private constructor(connection: Connection, ruleTable: RuleTable) {
+  private constructor(connection: Connection, walkOptions: Pick<ScrubWalkOptions, "ruleTable" | "heldChain">) {
     this.#connection = connection;
-    this.#ruleTable = ruleTable;
+    this.#walkOptions = walkOptions;
     this.#walk = this.#begin();
   }
 
   /** @throws StoreError `unavailable`, `schema` */
-  static async open({ url, statementTimeoutMs, ruleTable }: ScrubWalkOptions): Promise<ScrubWalk> {
+  static async open({ url, statementTimeoutMs, ...walkOptions }: ScrubWalkOptions): Promise<ScrubWalk> {
     const settings = {
       ...INDEXED_PLANS,
       default_transaction_read_only: "on",
       statement_timeout: String(statementTimeoutMs),
       idle_in_transaction_session_timeout: String(statementTimeoutMs),
     };
-    return new ScrubWalk(await Connection.open({ url, name: "event-anchoring scrub", settings }), ruleTable);
+    return new ScrubWalk(await Connection.open({ url, name: "event-anchoring scrub", settings }), walkOptions);
   }
 
   /** @throws StoreError `unavailable`: the next step begins a pass anew, on a new connection */
@@ -80,7 +83,7 @@ export class ScrubWalk {
   }
 
   #begin(): DatabaseWalk {
-    return new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null, ruleTable: this.#ruleTable });
+    return new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null, ...this.#walkOptions });
   }
 
   #rows(): number {

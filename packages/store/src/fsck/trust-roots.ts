@@ -30,9 +30,30 @@ function ownHashOf(document: string): Uint8Array | null {
 /**
  * @param documents by version, from 1
  * @param pinnedRootThk of any of the versions; null: any version 1 is accepted
- * @returns null if there is no genesis yet, or the documents are not a valid chain
+ * @param held verified already; null: none
+ * @returns null if there is no genesis yet, or the documents are not a valid chain; `held` if it is of the same ones
  */
 export function judgedChain(
+  documents: readonly string[],
+  pinnedRootThk: Uint8Array | null,
+  findings: Findings,
+  held: TrustRootChain | null = null,
+): TrustRootChain | null {
+  const chain = held !== null && isOf(held, documents) ? held : verifiedChain(documents, pinnedRootThk, findings);
+  if (chain === null) return null;
+  const isPinned = pinnedRootThk === null || chain.versions.some(({ rootThk }) => equalBytes(rootThk, pinnedRootThk));
+  if (!isPinned) {
+    const newest = chain.versions.length;
+    findings.add(trustRootRow(newest), "root_thk", bytesToHex(chain.newest.rootThk), bytesToHex(pinnedRootThk));
+  }
+  return chain;
+}
+
+function isOf({ versions }: TrustRootChain, documents: readonly string[]): boolean {
+  return versions.length === documents.length && versions.every(({ note }, at) => note === documents[at]);
+}
+
+function verifiedChain(
   documents: readonly string[],
   pinnedRootThk: Uint8Array | null,
   findings: Findings,
@@ -55,11 +76,5 @@ export function judgedChain(
     findings.add(trustRootRow(position + 1), "document", `${code}: ${detail}`, "the next version, signed by its keys");
     return null;
   }
-  const { chain } = verification;
-  const isPinned = pinnedRootThk === null || chain.versions.some(({ rootThk }) => equalBytes(rootThk, pinnedRootThk));
-  if (!isPinned) {
-    const newest = chain.versions.length;
-    findings.add(trustRootRow(newest), "root_thk", bytesToHex(chain.newest.rootThk), bytesToHex(pinnedRootThk));
-  }
-  return chain;
+  return verification.chain;
 }

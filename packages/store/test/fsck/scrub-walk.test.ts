@@ -1,6 +1,10 @@
 /** The scrub walks tables that change between its steps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { RELEASE_RULES, erasureEntry } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { parseSignedTrustRoot, verifyTrustRootChain } from "@event-anchoring/protocol";
+import { Findings } from "../../src/fsck/findings.ts";
+import { judgedChain } from "../../src/fsck/trust-roots.ts";
 import { ScrubWalk, describeDifference } from "../../src/index.ts";
 import { LOG_ROW_CHECKSUM_SQL } from "../../src/log/raft-codec.ts";
 import { changeStateTree, forgetGroups } from "../support/state-tables.ts";
@@ -99,6 +103,26 @@ describe("a pass", () => {
     expect((await pass(500)).told).toBeNull();
     await sql(database.url, stamped(1));
     await sql(database.url, `UPDATE node.raft_log SET checksum = ${LOG_ROW_CHECKSUM_SQL} WHERE index = 4`);
+    await walk.close();
+  });
+
+  test("takes the chain that the program holds for its own documents, and finds others", async () => {
+    const rows = await sql(database.url, "SELECT document FROM state.trust_roots ORDER BY version");
+    const documents = rows.map((row) => String(row["document"]));
+    const pinnedRootThk = parseSignedTrustRoot(documents[0] ?? "", nodeCrypto.sha256).rootThk;
+    const verified = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
+    if (verified.result === "refused") throw new Error(verified.detail);
+    const { chain } = verified;
+    expect(judgedChain(documents, null, new Findings({ findsAll: true, differencesMax: 1 }), chain)).toBe(chain);
+    await walk.close();
+    const options = { url: database.url, statementTimeoutMs: 120_000, ruleTable: RELEASE_RULES };
+    walk = await ScrubWalk.open({ ...options, heldChain: () => chain });
+    expect((await pass(100)).told).toBeNull();
+    const altered =
+      "UPDATE state.trust_roots SET document = replace(document, 'quorum 2', 'quorum 3') WHERE version = 2";
+    await sql(database.url, altered);
+    expect((await pass(100)).told).toMatch(/^state\.trust_roots, version 2, document: is /u);
+    await sql(database.url, altered.replace("'quorum 2', 'quorum 3'", "'quorum 3', 'quorum 2'"));
     await walk.close();
   });
 
