@@ -109,8 +109,8 @@ export type HelloVerdict = { readonly accepted: true } | HelloRefusal;
 type NotedVersion = Pick<SignedTrustRoot, "note"> & { readonly trustRoot: Pick<TrustRoot, "version"> };
 
 /**
- * The signed documents of later versions than a hello names, oldest first, as many as its answer has room for. Who has
- * learnt them names the newest in its next hello, and is shown what follows.
+ * The signed documents of later versions than a hello names, oldest first, as many as its answer has room for. A
+ * node that has learnt them names the newest in its next hello, and is shown what follows.
  * @param held consecutive versions, oldest first
  */
 export function trustRootsAfter(held: readonly NotedVersion[], version: number): readonly string[] {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { encodeCommand } from "@event-anchoring/ledger";
 import { ByteWriter, DecodeError, ORIGINS_MAX, equalBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import {
+  HELLO_ANSWER_FRAME_BYTES_MAX,
   GROUP_TRACES_MAX,
   HELLO_FRAME_BYTES_MAX,
   LocalResponseReader,
@@ -12,11 +13,10 @@ import {
   decodeLocalRequest,
   decodePeerFrame,
   encodeHello,
-  HELLO_ANSWER_FRAME_BYTES_MAX,
   encodeHelloAnswer,
-  trustRootsAfter,
   encodeLocalRequest,
   encodePeerFrame,
+  trustRootsAfter,
 } from "../src/index.ts";
 import type { GroupTrace, Hello, HelloAnswer, LocalResponse, ShownCertificate } from "../src/index.ts";
 import {
