@@ -235,17 +235,38 @@ test("who did not ask for it gets no chunk", async () => {
   expect(await chunkOf("c", await taken("b"))).toBe(404);
 });
 
-test("an export is closed after ten minutes without a request, and after an hour in any case", async () => {
+test("an export is closed after two minutes without a request, and after an hour in any case", async () => {
+  await taken("b");
+  clock.advance(120_000);
+  expect(closed).toEqual([1]);
+  const second = await taken("b");
+  for (let minutes = 0; minutes < 59; minutes++) {
+    clock.advance(60_000);
+    expect(await chunkOf("b", second)).toBe(200);
+  }
+  expect(closed).toEqual([1]);
+  clock.advance(60_000);
+  expect(closed).toEqual([1, 2]);
+});
+
+test("a peer that ends before this node has connected to it keeps neither the export nor the log", async () => {
+  const snapshotId = await taken("b");
+  clock.advance(119_000);
+  expect(await chunkOf("b", snapshotId)).toBe(200);
+  clock.advance(119_000);
+  expect(exporter.pinnedIndex()).toBe(10);
+  clock.advance(1000);
+  expect(exporter.pinnedIndex()).toBeNull();
+  expect(closed).toEqual([1]);
+  expect(clock.timerCount).toBe(0);
+});
+
+test("the log stays for a peer that is connected while it takes over a state", async () => {
+  exporter.onPeerUp("b");
   await taken("b");
   clock.advance(10 * 60_000);
   expect(closed).toEqual([1]);
-  const second = await taken("b");
-  for (let minutes = 0; minutes < 54; minutes += 9) {
-    clock.advance(9 * 60_000);
-    expect(await chunkOf("b", second)).toBe(200);
-  }
-  clock.advance(6 * 60_000);
-  expect(closed).toEqual([1, 2]);
+  expect(exporter.pinnedIndex()).toBe(10);
 });
 
 test("a peer that is gone before it is made leaves nothing open", async () => {

@@ -68,6 +68,11 @@ describe("a life that was once found broken", () => {
   });
 });
 
+test("a state whose taker was killed before its sender had connected to it does not keep what was erased", async () => {
+  const { broken } = await liveOneLife({ seed: 111, faults: ["depose"] });
+  expect(broken).toBeNull();
+});
+
 describe("a growing cluster that was once found broken", () => {
   // A leader refused what it could not certify; a follower that knew less abandoned it when the faults were over.
   test.each([25, 64])("holds with seed %i", async (seed) => {

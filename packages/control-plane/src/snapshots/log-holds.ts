@@ -2,7 +2,7 @@ import type { RaftIndex } from "raft-ts";
 import type { Timer, TimerClock } from "../ports/environment.ts";
 import type { PeerMemories } from "../promises/peer-memories.ts";
 
-/** A peer that has taken over a state loads it before it is connected again. */
+/** A peer that takes over a state writes each chunk before it asks for the next, and loads it before it connects. */
 const AWAY_MAX_MS = 120_000;
 const HOLD_MAX_MS = 60 * 60_000;
 
@@ -23,7 +23,7 @@ interface LogHold {
   /** The entry of the state that the peer takes over. */
   readonly raftIndex: RaftIndex;
   readonly expiry: Timer;
-  /** null: it is connected. */
+  /** null: the peer is connected. */
   away: Timer | null;
 }
 
@@ -33,13 +33,15 @@ interface LogHold {
  * first, and so on for ever.
  *
  * A hold moves on with the peer's log, and ends when half of what is kept for every follower is enough for the peer. It
- * also ends when the peer has been away for two minutes or asks for another state, and after an hour: the log does not
- * grow without bound for a peer that is slower than the clients.
+ * also ends when the peer has been away for two minutes, which is neither connected nor asking for a chunk, or asks for
+ * another state, and after an hour: the log does not grow without bound for a peer that is slower than the clients.
  */
 export class LogHolds {
   readonly #options: LogHoldsOptions;
   /** By node id of the peer. */
   readonly #holds = new Map<string, LogHold>();
+  /** Node ids. A peer that starts asks for a state before it lets this node connect. */
+  readonly #connected = new Set<string>();
 
   constructor(options: LogHoldsOptions) {
     this.#options = options;
@@ -59,24 +61,38 @@ export class LogHolds {
   begin(nodeId: string, raftIndex: RaftIndex): void {
     this.#end(nodeId);
     const expiry = this.#options.clock.startTimer(HOLD_MAX_MS, () => this.#end(nodeId));
-    this.#holds.set(nodeId, { raftIndex, expiry, away: null });
+    this.#holds.set(nodeId, { raftIndex, expiry, away: this.#connected.has(nodeId) ? null : this.#awayTimer(nodeId) });
+  }
+
+  /** The peer asks for a chunk. */
+  onAsked(nodeId: string): void {
+    const hold = this.#holds.get(nodeId);
+    if (hold === undefined || hold.away === null) return;
+    hold.away.cancel();
+    hold.away = this.#awayTimer(nodeId);
   }
 
   onPeerUp(nodeId: string): void {
+    this.#connected.add(nodeId);
     const hold = this.#holds.get(nodeId);
     hold?.away?.cancel();
     if (hold !== undefined) hold.away = null;
   }
 
   onPeerDown(nodeId: string): void {
+    this.#connected.delete(nodeId);
     // It may be gone for good.
     if (this.#hasCaughtUp(nodeId)) this.#end(nodeId);
     const hold = this.#holds.get(nodeId);
-    if (hold !== undefined) hold.away ??= this.#options.clock.startTimer(AWAY_MAX_MS, () => this.#end(nodeId));
+    if (hold !== undefined) hold.away ??= this.#awayTimer(nodeId);
   }
 
   close(): void {
     for (const nodeId of this.#holds.keys()) this.#end(nodeId);
+  }
+
+  #awayTimer(nodeId: string): Timer {
+    return this.#options.clock.startTimer(AWAY_MAX_MS, () => this.#end(nodeId));
   }
 
   #hasCaughtUp(nodeId: string): boolean {

@@ -12,8 +12,11 @@ import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/netw
 const EXPORTS_MAX = 2;
 /** A peer that asks within this time after an export was made shares it: the log still holds what follows. */
 const SHARED_MS = 60_000;
-/** An export is closed after this time without a request: a peer writes each chunk before it asks for the next. */
-const IDLE_MS = 10 * 60_000;
+/**
+ * An export is closed after this time without a request: a peer writes each chunk before it asks for the next. The log
+ * keeps what was erased for as long, if the peer has ended and this node has no connection to it that would say so.
+ */
+const IDLE_MS = 120_000;
 const EXPORT_MAX_MS = 60 * 60_000;
 
 const BUSY: UnaryAnswer = { status: 503, body: new Uint8Array() };
@@ -100,6 +103,7 @@ export class SnapshotExporter {
     if (chunkIndex >= open.made.manifest.chunkHashes.length) return UNKNOWN;
     open.idle.cancel();
     open.idle = this.#options.clock.startTimer(IDLE_MS, () => this.#end(open));
+    this.#holds.onAsked(takerOf(from));
     return { status: 200, body: await open.made.chunk(chunkIndex) };
   }
 

@@ -181,6 +181,7 @@ export class FaultInjector {
       case "leader_loads_slowly":
       case "newest_row_rots":
       case "newcomers_are_late":
+      case "read_before_certified":
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":

@@ -52,6 +52,7 @@ export const ASKED_FOR = [
   "leader_loads_slowly",
   "newest_row_rots",
   "newcomers_are_late",
+  "read_before_certified",
 ] as const;
 
 export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];

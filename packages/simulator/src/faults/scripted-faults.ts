@@ -57,6 +57,7 @@ export const SCRIPTS = {
   leader_loads_slowly: loadSlowly,
   newest_row_rots: rotNewestRow,
   newcomers_are_late: keepNewcomersBack,
+  read_before_certified: readBeforeCertified,
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
@@ -200,6 +201,7 @@ function dieOwing(stage: Stage): void {
 }
 
 const READ_EVERY_MS = 20;
+const UNCERTIFIED_MS = 400;
 
 /** A leader cannot write a promise, loads again from a slow disk, and is read from all the time. */
 function loadSlowly(stage: Stage, leader: SimulatedMachine): void {
@@ -216,6 +218,24 @@ function loadSlowly(stage: Stage, leader: SimulatedMachine): void {
     });
   }
   stage.later(slowMs, () => (leader.database.slowness = 1));
+}
+
+/** What a leader has applied gets no certificate for a while, and it is read from all the time. */
+function readBeforeCertified(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, world, network } = stage;
+  const links = machines
+    .flatMap((each) => pairsOf(each, machines))
+    .map(([from, to]) => network.link(from.name, to.name));
+  for (const link of links) link.losesCosignatures = true;
+  for (let burst = 0; burst < 3; burst++) world.after(burst * 40, () => stage.writeThrough(leader));
+  for (let atMs = 0; atMs < UNCERTIFIED_MS; atMs += READ_EVERY_MS) {
+    world.after(atMs, () => {
+      if (!stage.isOver()) stage.readThrough(leader);
+    });
+  }
+  stage.later(UNCERTIFIED_MS, () => {
+    for (const link of links) link.losesCosignatures = false;
+  });
 }
 
 /** A leader that nobody hears appends entries, of which no promise speaks; the last one fails its checksum. */

@@ -33,7 +33,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   rotten_slot_not_asked_about: ["rotten_slot"],
   witness_lines_not_verified: ["reset"],
   uncertified_head_sent: ["cosignatures_lost"],
-  shown_before_certified: ["cosignatures_lost", "reset"],
+  shown_before_certified: ["read_before_certified"],
   decided_not_compared: ["altered_proposals"],
   cosignature_sent_once: ["cosignatures_lost"],
   group_decided_twice: ["busy_leader_dies"],

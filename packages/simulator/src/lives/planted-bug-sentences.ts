@@ -87,7 +87,8 @@ export const SENTENCES_OF: Readonly<Record<PlantedBug, readonly string[]>> = {
   api_ignores_applied_index: [LINEARIZABLE, NEVER_BACK],
   acknowledged_when_proposed: [CERTIFIED],
   snapshot_without_lookups: [AGREED, STOPPED],
-  snapshot_below_promise: [AGREED],
+  // Its tables lack leaves of a head that it has signed: it cannot serve.
+  snapshot_below_promise: [AGREED, CONVERGED],
   clock_not_guarded: [STAMPED],
   slow_clock_not_guarded: [STAMPED],
   rules_raised_early: ["everyNodeKnowsTheRulesInForce", "whatALeaderAddsCanBeDecided"],
