@@ -27,8 +27,8 @@ const POSTGRES_SETTINGS = {
   autovacuum_naptime: "5s",
 } as const;
 /**
- * Answered requests after which processes and disks are as they will be: what a node keeps a bounded number of, it then
- * has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of the pages of the state tree 4,369,
+ * Answered requests after which processes and disks are as they will be: what runs often is compiled, and what a node
+ * keeps a bounded number of, it then has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of the pages of the state tree 4,369,
  * which takes some ten thousand claims and grants. On two quiet cores that is a minute and a half; a machine that does
  * other things takes longer.
  */
@@ -138,7 +138,6 @@ class Day {
     const follower = new LastingFollower(setup, setup.entry(nodeIds[0] ?? "").origin_fingerprint, 1);
     let judged: JudgedDay | null = null;
     try {
-      await this.#changeClients(day);
       judged = await this.#pass(day, slices, readings);
     } finally {
       await this.#stopClients();
@@ -160,11 +159,7 @@ class Day {
     const minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
     try {
       // By half of the day the turns begin, warm or not.
-      const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
-      await this.#until(startMs + (this.#endMs - startMs) / 2, () => this.#answered >= warmAnswers);
-      this.#pace = "day";
-      await this.#changeClients(day);
-      const isWarm = this.#answered >= warmAnswers && (await this.#leadIn(day));
+      const isWarm = (await this.#warmUp(day, startMs + (this.#endMs - startMs) / 2)) && (await this.#leadIn(day));
       const warmMs = performance.now();
       const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
@@ -201,12 +196,29 @@ class Day {
     return (await this.#takeRound(day, TURNS, this.#endMs)) === "taken";
   }
 
-  /** @returns how many rounds of all turns were taken; 0 if a turn has failed */
+  /** Without pauses, until enough is answered or that time has come; then the day's pace. @returns whether it is enough */
+  async #warmUp(day: DayAtWork, untilMs: number): Promise<boolean> {
+    const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
+    const enough = this.#answered + warmAnswers;
+    await this.#setPace(day, "warmUp");
+    await this.#until(untilMs, () => this.#answered >= enough);
+    await this.#setPace(day, "day");
+    return this.#answered >= enough;
+  }
+
+  /** @returns how many rounds of all turns were taken; 0 if a turn has failed, or what was restarted is not warm */
   async #takeTurns(day: DayAtWork, halfMs: number, endMs: number): Promise<number> {
-    for (let rounds = 0; ; rounds++) {
-      const round = await this.#takeRound(day, performance.now() < halfMs ? [UPGRADE, ...TURNS] : TURNS, endMs);
+    let rounds = 0;
+    for (; performance.now() < halfMs; rounds++) {
+      const round = await this.#takeRound(day, [UPGRADE, ...TURNS], endMs);
       if (round === "failed") return 0;
       if (round === "late") return rounds;
+    }
+    const isWarm = await this.#warmUp(day, (halfMs + endMs) / 2);
+    for (; ; rounds++) {
+      const round = await this.#takeRound(day, TURNS, endMs);
+      if (round === "failed") return 0;
+      if (round === "late") return isWarm ? rounds : 0;
     }
   }
 
@@ -243,6 +255,11 @@ class Day {
     while (performance.now() < timeMs && !isEnough() && !this.#plan.isOver()) {
       await delay(Math.max(0, Math.min(POLL_MS, timeMs - performance.now())));
     }
+  }
+
+  async #setPace(day: DayAtWork, pace: Pace): Promise<void> {
+    this.#pace = pace;
+    await this.#changeClients(day);
   }
 
   async #changeClients({ key }: DayAtWork): Promise<void> {
