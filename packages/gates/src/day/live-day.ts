@@ -28,15 +28,17 @@ const POSTGRES_SETTINGS = {
 } as const;
 /**
  * Answered requests after which processes and disks are as they will be: what runs often is compiled, and what a node
- * keeps a bounded number of, it then has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of the pages of the state tree 4,369,
- * which takes some ten thousand claims and grants. On two quiet cores that is a minute and a half; a machine that does
- * other things takes longer.
+ * keeps a bounded number of, it then has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of
+ * the pages of the state tree 4,369, which takes some ten thousand claims and grants. On two quiet cores that is a
+ * minute and a half; a machine that does other things takes longer.
  */
 const WARM_ANSWERS_DEFAULT = 24_000;
 /** A shorter day has no parts that say anything. */
 const JUDGED_MIN_MS = 570_000;
 /** With less, there are too few slices. */
 const PART_MIN_MS = 50_000;
+/** In a day of 24 hours, one in six. More would show how a cluster grows with each of its changes, not with time. */
+const ROUNDS = 4;
 /** Undisturbed, before what follows a turn. */
 const PAUSE_MS = 10_000;
 /** What a turn may take that has not had one yet. */
@@ -164,13 +166,13 @@ class Day {
       const partMs = Math.max(this.#plan.forMs < JUDGED_MIN_MS ? 0 : PART_MIN_MS, (this.#endMs - warmMs) / 10);
       const lastMs = this.#endMs - partMs;
       const first = await this.#undisturbed(warmMs + partMs, slices, readings);
-      const rounds = await this.#takeTurns(day, (warmMs + lastMs) / 2, lastMs - PAUSE_MS);
+      const isWhole = await this.#takeTurns(day, lastMs - PAUSE_MS);
       await this.#until(Math.max(lastMs, performance.now() + PAUSE_MS));
       const last = await this.#undisturbed(this.#endMs, slices, readings);
       const isCutOff = performance.now() < this.#endMs - SLICE_MS;
       // A turn may have taken so long that there is no such end.
       const isThere = last.slices.length * SLICE_MS > partMs / 2;
-      if (!isWarm || rounds === 0 || isCutOff || !isThere || this.#plan.forMs < JUDGED_MIN_MS) return null;
+      if (!isWarm || !isWhole || isCutOff || !isThere || this.#plan.forMs < JUDGED_MIN_MS) return null;
       const ratios = judge({ first: first.slices, last: last.slices }, STEPS);
       return { ratios, share: (first.share + last.share) / 2 };
     } finally {
@@ -196,7 +198,7 @@ class Day {
     return (await this.#takeRound(day, TURNS, this.#endMs)) === "taken";
   }
 
-  /** Without pauses, until enough is answered or that time has come; then the day's pace. @returns whether it is enough */
+  /** Without pauses, until enough is answered or that time has come. @returns whether it is enough */
   async #warmUp(day: DayAtWork, untilMs: number): Promise<boolean> {
     const { warmAnswers = WARM_ANSWERS_DEFAULT } = this.#plan;
     const enough = this.#answered + warmAnswers;
@@ -206,20 +208,23 @@ class Day {
     return this.#answered >= enough;
   }
 
-  /** @returns how many rounds of all turns were taken; 0 if a turn has failed, or what was restarted is not warm */
-  async #takeTurns(day: DayAtWork, halfMs: number, endMs: number): Promise<number> {
-    let rounds = 0;
-    for (; performance.now() < halfMs; rounds++) {
-      const round = await this.#takeRound(day, [UPGRADE, ...TURNS], endMs);
-      if (round === "failed") return 0;
-      if (round === "late") return rounds;
+  /**
+   * Rounds of all turns, at even distances. Those of the first half have restarts; then processes are warmed up again.
+   * @returns whether they are warm, and one round is whole
+   */
+  async #takeTurns(day: DayAtWork, endMs: number): Promise<boolean> {
+    const startMs = performance.now();
+    const roundMs = (endMs - startMs) / ROUNDS;
+    const halfMs = (startMs + endMs) / 2;
+    let isWarm = false;
+    for (let round = 0; round < ROUNDS; round++) {
+      await this.#until(startMs + round * roundMs);
+      const hasRestarts = performance.now() < halfMs;
+      if (!hasRestarts && !isWarm) isWarm = await this.#warmUp(day, performance.now() + roundMs);
+      const ended = await this.#takeRound(day, hasRestarts ? [UPGRADE, ...TURNS] : TURNS, endMs);
+      if (ended !== "taken") return ended === "late" && isWarm && round > 0;
     }
-    const isWarm = await this.#warmUp(day, (halfMs + endMs) / 2);
-    for (; ; rounds++) {
-      const round = await this.#takeRound(day, TURNS, endMs);
-      if (round === "failed") return 0;
-      if (round === "late") return isWarm ? rounds : 0;
-    }
+    return isWarm;
   }
 
   /** @returns `late`: there is no time for the next one */
