@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { trustRootsOf } from "@event-anchoring/ledger";
 import type { Ceremony, TrustRootChange } from "@event-anchoring/provision";
 import type { ConfState } from "raft-ts";
+import { raftIdKey } from "../src/promises/promises.ts";
 import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import { anchor, answered, certifiedSizes, clusterOf, made } from "./cluster-steps.ts";
 import { ceremonyOf, identityOf } from "./ceremony.ts";
@@ -149,6 +150,65 @@ describe("a node that is dead", () => {
     await anchor(cluster, leader, 2);
     expect(told).not.toContain(gone.nodeId);
     expect(told.length).toBeGreaterThan(0);
+  });
+});
+
+describe("what a node has said", () => {
+  /** Whether the promise file of one holds the progress of the other. */
+  const keeps = (node: QuietMachine, other: QuietMachine): boolean =>
+    node.promises.peers.has(raftIdKey(other.identity.raftId));
+  const remembers = (node: QuietMachine, other: QuietMachine): boolean =>
+    node.live().membership.peers.memories.progressOf(other.nodeId) !== null;
+
+  test("is kept while it may come back, and forgotten when it has left for good", async () => {
+    const setup = await ready(["a", "b", "c", "d"]);
+    const { cluster } = setup;
+    const leader = leaderOf(cluster);
+    const [gone, absent, follower] = cluster.nodes.filter((node) => node !== leader);
+    if (gone === undefined || absent === undefined || follower === undefined) throw new Error("a cluster of four");
+    await anchor(cluster, leader, 1);
+    await cluster.until(() => [leader, absent, follower].every((node) => keeps(node, gone)), "all keep its word");
+    cluster.crash(absent);
+    await cluster.time.advance(100);
+    expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
+    await cluster.until(() => gone.stopped !== null, "it has ended");
+    await cluster.until(() => !keeps(leader, gone) && !keeps(follower, gone), "both have dropped its word");
+    for (const node of [leader, follower]) {
+      expect(remembers(node, gone)).toBe(false);
+      expect(keeps(node, absent)).toBe(true);
+    }
+    expect(keeps(absent, gone)).toBe(true);
+    await cluster.start(absent);
+    await cluster.until(() => absent.session !== null && !keeps(absent, gone), "the third has followed, and drops it");
+    expect(remembers(absent, gone)).toBe(false);
+    expect(keeps(absent, leader)).toBe(true);
+  });
+
+  test("is kept of a node that is to leave and is still a member", async () => {
+    const setup = await ready();
+    const { cluster } = setup;
+    const leader = leaderOf(cluster);
+    const gone = cluster.nodes.find((node) => node !== leader) as QuietMachine;
+    await cluster.until(() => keeps(leader, gone), "its word is kept");
+    const { group } = leader.live().membership;
+    expect(group.hasLeft(gone.nodeId)).toBe(false);
+    const result = cluster.submit(
+      leader,
+      nextTrustRoot(setup.ceremony, leader.live().state, { retire: [gone.nodeId] }),
+    );
+    const statusOf = (): string | undefined =>
+      leader.live().state.trustRootChain?.newest.trustRoot.nodes.find(({ nodeId }) => nodeId === gone.nodeId)?.status;
+    const whilePending: { readonly hasLeft: boolean; readonly isKept: boolean }[] = [];
+    await cluster.until(() => {
+      const isMember = group.isMember(gone.identity.raftId);
+      const seen = { hasLeft: group.hasLeft(gone.nodeId), isKept: keeps(leader, gone) };
+      if (isMember && statusOf() === "retired") whilePending.push(seen);
+      return !isMember;
+    }, "it is removed");
+    expect(whilePending.length).toBeGreaterThan(0);
+    expect(whilePending.every(({ hasLeft, isKept }) => !hasLeft && isKept)).toBe(true);
+    expect(group.hasLeft(gone.nodeId)).toBe(true);
+    expect(await answered(cluster, result)).toMatchObject(APPLIED);
   });
 });
 

@@ -239,6 +239,15 @@ describe("saving", () => {
     expect(file.current.term).toBe(5);
   });
 
+  test("the words of a peer that has left may be gone, and of no other", async () => {
+    const peers = new Map([...said(), ["00000000000000aa", [...said().values()][0] as PeerPromises]]);
+    const file = await PromiseFile.createOn(new MemorySlots(), { ...PROMISES, peers });
+    const kept = { ...PROMISES, peers: said() };
+    expect(await refusal(file.save(kept, new Set(said().keys())))).toBe("broken_promise");
+    await file.save(kept, new Set(["00000000000000aa"]));
+    expect([...file.current.peers.keys()]).toEqual([...said().keys()]);
+  });
+
   test("a save builds on the one before it even if that one is still being written", async () => {
     const file = await PromiseFile.createOn(new MemorySlots(), PROMISES);
     const first = file.save(vote(6));

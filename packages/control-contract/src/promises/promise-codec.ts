@@ -80,14 +80,17 @@ export interface Promises {
    * an uncommitted tail in several steps, the first of which may end lower than the tail did.
    */
   readonly reached: EntryId;
-  /** By Raft id, 16 hex digits. */
+  /** By Raft id, 16 hex digits. Nodes that have left the group for good are not in it. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
   /** A slot was found damaged at a start, and no peer has confirmed yet that no promise is missing. */
   readonly mayLackNewest: boolean;
 }
 
-/** Describes what `next` takes back of what `previous` promised; null: nothing. */
-export function brokenPromise(previous: Promises, next: Promises): string | null {
+/**
+ * Describes what `next` takes back of what `previous` promised; null: nothing.
+ * @param left peers whose words may be gone, by Raft id
+ */
+export function brokenPromise(previous: Promises, next: Promises, left: ReadonlySet<string>): string | null {
   if (!equalBytes(previous.clusterId, next.clusterId) || previous.nodeId !== next.nodeId) return "another node";
   if (!equalBytes(previous.pairId, next.pairId)) return "another pair id";
   if (next.incarnation < previous.incarnation) return `incarnation ${next.incarnation} after ${previous.incarnation}`;
@@ -98,7 +101,7 @@ export function brokenPromise(previous: Promises, next: Promises): string | null
   if (next.postgres.walPosition < previous.postgres.walPosition) return "an earlier WAL position";
   if (isBefore(next.reached, previous.reached))
     return `a log that reached ${next.reached.index} after ${previous.reached.index}`;
-  return brokenHead(previous, next) ?? brokenState(previous, next) ?? brokenPeer(previous, next);
+  return brokenHead(previous, next) ?? brokenState(previous, next) ?? brokenPeer(previous, next, left);
 }
 
 /** Raft's order of logs: by last term, then by length. */
@@ -131,11 +134,14 @@ function brokenState({ stateHead: known }: Promises, { stateHead: later }: Promi
   return isOther ? `a second state head of entry ${known.raftIndex}` : null;
 }
 
-function brokenPeer(previous: Promises, next: Promises): string | null {
+function brokenPeer(previous: Promises, next: Promises, left: ReadonlySet<string>): string | null {
   for (const [peer, known] of previous.peers) {
     const later = next.peers.get(peer);
     if (later === known) continue;
-    if (later === undefined) return `peer ${peer} is gone`;
+    if (later === undefined) {
+      if (left.has(peer)) continue;
+      return `peer ${peer} is gone`;
+    }
     if (later.incarnation < known.incarnation) return `an earlier incarnation of peer ${peer}`;
     if (later.epoch === known.epoch && isBefore(later, known)) return `an earlier log of peer ${peer}`;
   }
@@ -260,7 +266,7 @@ export function encodePromises(promises: Promises): Uint8Array {
 /** The bytes of heads and peers, which are not changed once they are made, with their keys. */
 const ENCODED = new WeakMap<object, { readonly key: string; readonly bytes: Uint8Array }>();
 
-/** A cluster has a head and a peer for each node that it ever had: most of them never change again. */
+/** A cluster has a head for each node that it ever had: most of them never change again. */
 function encodedOnce<Item extends object>(
   key: string,
   item: Item,

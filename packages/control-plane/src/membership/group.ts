@@ -29,6 +29,8 @@ export interface GroupOptions {
   readonly transferLeadership: () => void;
   readonly network: Pick<SessionNetwork, "isConnected" | "disconnect">;
   readonly promises: Pick<PromiseKeeper, "current" | "confirm">;
+  /** A peer that has left for good; its removal is in the database. */
+  readonly onLeft: (nodeId: string) => void;
   /** This node is no member any more, and under the trust root never will be again. */
   readonly onRetired: (detail: string) => void;
 }
@@ -113,7 +115,9 @@ export class Group {
     const gone = allOf(before).filter((id) => !after.includes(id));
     for (const id of gone) {
       const nodeId = members.nodeIdOf(id);
-      if (id !== identity.raftId && nodeId !== null) network.disconnect(nodeId, "it has left the group");
+      if (id === identity.raftId || nodeId === null) continue;
+      network.disconnect(nodeId, "it has left the group");
+      if (this.hasLeft(nodeId)) this.#options.onLeft(nodeId);
     }
     if (gone.includes(identity.raftId)) this.#options.onRetired(this.#leftBecause());
     // A learner that has let this node in becomes a voter while the connection stays.
@@ -130,6 +134,14 @@ export class Group {
   /** Whether a node, this one by default, is in the group, with a vote or without. */
   isMember(raftId: RaftId | null = this.#options.identity.raftId): boolean {
     return raftId !== null && allOf(this.#confState).includes(raftId);
+  }
+
+  /**
+   * Whether a node has left for good: it is no member, and the trust root in force rules out that it becomes one again.
+   * Then `judgeHello` refuses whatever it says.
+   */
+  hasLeft(nodeId: string): boolean {
+    return isToGo(this.#lineOf(nodeId)) && !this.isMember(this.#options.members.raftIdOf(nodeId));
   }
 
   /** That peer has judged this node's hello, and remembers no promise that it lacks. Only a voter's word counts. */
@@ -169,8 +181,7 @@ export class Group {
     const { members, network } = this.#options;
     const nodeId = members.nodeIdOf(peer);
     if (nodeId === null || !network.isConnected(nodeId)) return false;
-    const status = this.#lineOf(nodeId)?.status;
-    return status !== "retired" && status !== "distrusted";
+    return !isToGo(this.#lineOf(nodeId));
   }
 
   /** The newest trust root names a key of this node that is not here. */
@@ -197,13 +208,13 @@ export class Group {
   judgeHello(hello: Hello): HelloVerdict | null {
     const { nodeId } = hello;
     const root = this.restored.promised() ?? this.#options.applied();
-    const status = root?.nodes.find((node) => node.nodeId === nodeId)?.status;
+    const line = root?.nodes.find((node) => node.nodeId === nodeId);
     const other = this.restored.judge(hello);
     if (other !== null) return other;
-    if (status !== "retired" && status !== "distrusted") return null;
+    if (line === undefined || !isToGo(line)) return null;
     const raftId = this.#options.members.raftIdOf(nodeId);
-    if (this.isMember(raftId) && status === "retired") return null;
-    const detail = `${nodeId} is ${status} since trust-root version ${root?.version ?? 1} or before`;
+    if (this.isMember(raftId) && line.status === "retired") return null;
+    const detail = `${nodeId} is ${line.status} since trust-root version ${root?.version ?? 1} or before`;
     return {
       accepted: false,
       code: "retired",
@@ -229,6 +240,11 @@ export class Group {
   #lineOf(nodeId: string): TrustRootNode | undefined {
     return this.#options.applied()?.nodes.find((node) => node.nodeId === nodeId);
   }
+}
+
+/** The trust root asks the node to go; no later version takes that back. */
+function isToGo(line: TrustRootNode | undefined): boolean {
+  return line?.status === "retired" || line?.status === "distrusted";
 }
 
 function allOf({ voters, votersOutgoing, learners, learnersNext }: ConfState): readonly bigint[] {

@@ -11,9 +11,9 @@ export function timedPromises(
     get current() {
       return file.current;
     },
-    save: async (promises) => {
+    save: async (promises, left) => {
       const startMs = clock.monotonicMs();
-      await file.save(promises);
+      await file.save(promises, left);
       seconds.observe((clock.monotonicMs() - startMs) / 1000);
     },
   };

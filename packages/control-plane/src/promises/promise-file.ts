@@ -188,11 +188,12 @@ export class PromiseFile {
   /**
    * Resolves when a slot that holds at least these promises is durable. Calls during a write are taken together by
    * the next one: each must build on the one before it, and the newest is written for all.
+   * @param left peers that have left the group for good, by Raft id: their words may be gone
    * @throws PromiseFileError `broken_promise`, `unusable`
    */
-  save(promises: Promises): Promise<void> {
+  save(promises: Promises, left: ReadonlySet<string> = new Set()): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    const broken = brokenPromise(this.#requested, promises);
+    const broken = brokenPromise(this.#requested, promises, left);
     if (broken !== null) return Promise.reject(new PromiseFileError("broken_promise", `refused to save ${broken}`));
     this.#requested = promises;
     const saved = new Promise<void>((resolve, reject) => {

@@ -17,6 +17,7 @@ export class PromiseKeeper {
   #current: Promises;
   /** What the file holds about peers, or will after the save under way. */
   #savedPeers: Promises["peers"];
+  readonly #left = new Set<string>();
 
   constructor(file: PromiseStore) {
     this.#file = file;
@@ -55,6 +56,17 @@ export class PromiseKeeper {
   }
 
   /**
+   * A peer has left for good: every hello of it is refused, so nothing is compared with its words any more. They leave
+   * the file with the next save.
+   */
+  forgetPeer(peer: RaftId): void {
+    const key = raftIdKey(peer);
+    this.#left.add(key);
+    const peers = new Map(this.#current.peers);
+    if (peers.delete(key)) this.#current = { ...this.#current, peers };
+  }
+
+  /**
    * Resolves when the peers' signed progress is durable. Without a vote or a cosignature nothing else would write it.
    */
   async savePeers(): Promise<void> {
@@ -87,12 +99,12 @@ export class PromiseKeeper {
   /** Resolves when the state head is durable; only then may its signature leave. */
   promiseStateHead(stateHead: SignedState): Promise<void> {
     this.#current = { ...this.#current, stateHead };
-    return this.#file.save(this.#current);
+    return this.#save();
   }
 
   #save(): Promise<void> {
     this.#savedPeers = this.#current.peers;
-    return this.#file.save(this.#current);
+    return this.#file.save(this.#current, this.#left);
   }
 }
 

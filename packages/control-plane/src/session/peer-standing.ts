@@ -39,6 +39,7 @@ export class PeerStanding {
   readonly words: PeerWords;
   readonly #options: SessionOptions;
   readonly #members: Members;
+  readonly #group: Group;
   readonly #trustRoot: () => TrustRoot;
   readonly #epoch: () => number;
   readonly #own: OwnHello;
@@ -49,6 +50,7 @@ export class PeerStanding {
     const { restored } = group;
     this.#options = options;
     this.#members = members;
+    this.#group = group;
     this.#trustRoot = trustRoot;
     this.#epoch = () => (restored.promised() ?? trustRoot()).epoch;
     this.memories = new PeerMemories(environment.clock);
@@ -98,12 +100,21 @@ export class PeerStanding {
     return reached.sort((left, right) => right - left)[honestSigners(quorum) - 1] ?? 0;
   }
 
-  /** Restores the memory of each peer from the promise file after a restart. */
+  /** After a restart: restores the memory of peers from the promise file, and drops what nodes that have left said. */
   recall(): void {
     for (const [key, said] of this.#options.promises.current.peers) {
       const nodeId = this.#members.nodeIdOf(BigInt(`0x${key}`));
-      if (nodeId !== null) this.memories.recall(nodeId, said);
+      if (nodeId === null) continue;
+      if (this.#group.hasLeft(nodeId)) this.forget(nodeId);
+      else this.memories.recall(nodeId, said);
     }
+  }
+
+  /** A node has left for good. */
+  forget(nodeId: string): void {
+    this.memories.forget(nodeId);
+    const raftId = this.#members.raftIdOf(nodeId);
+    if (raftId !== null) this.#options.promises.forgetPeer(raftId);
   }
 
   hello(): Hello {

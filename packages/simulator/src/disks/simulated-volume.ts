@@ -150,10 +150,10 @@ export class SimulatedVolume {
       get current() {
         return file.current;
       },
-      save: (promises) => {
+      save: (promises, left) => {
         const kept = forgets(promises);
         this.#requested = kept;
-        return file.save(kept);
+        return file.save(kept, left);
       },
       close: () => file.close(),
     };

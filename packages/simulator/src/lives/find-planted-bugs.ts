@@ -21,6 +21,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   promises_not_compared_at_start: ["database_set_back"],
   hello_always_accepted: ["both_set_back"],
   progress_not_kept: ["set_back_known_to_one"],
+  words_of_members_dropped: ["set_back_known_to_one"],
   one_word_for_two: ["false_commit"],
   term_not_bounded: ["giant_term", "kill"],
   incarnation_ignored: ["promise_file_set_back", "kill"],

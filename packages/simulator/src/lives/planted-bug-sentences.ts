@@ -47,6 +47,7 @@ export const SENTENCES_OF: Readonly<Record<PlantedBug, readonly string[]>> = {
   promises_not_compared_at_start: [FENCED],
   hello_always_accepted: [FENCED],
   progress_not_kept: [FENCED],
+  words_of_members_dropped: [FENCED],
   one_word_for_two: [STOPPED],
   term_not_bounded: [CONVERGED, STOPPED],
   incarnation_ignored: [FENCED],

@@ -29,6 +29,7 @@ export const PLANTED_BUGS = {
   promises_not_compared_at_start: "what the promise file says is not held against the database",
   hello_always_accepted: "what a peer has forgotten is not held against it",
   progress_not_kept: "what a peer has said of its log is not in the promise file",
+  words_of_members_dropped: "what a peer has said leaves the promise file although it may come back",
   one_word_for_two: "what one member says against a node counts as if two had said it",
   term_not_bounded: "a term is taken over however high it is",
   incarnation_ignored: "a clone may speak in an incarnation that is taken",
