@@ -92,9 +92,12 @@ describe("a memo of verdicts", () => {
     const first = signedMessage(5);
     expect(ask(memo, first)).toBe(true);
     for (let round = 0; round < 20_479; round++) memo.remember(`other ${round}`, true);
+    // What is known already takes nobody's place.
+    for (let round = 0; round < 100; round++) memo.remember(`other ${round}`, true);
     expect(ask(memo, first)).toBe(true);
     expect(calls()).toBe(1);
     memo.remember("one more", true);
+    expect(memo.has("other 0")).toBe(true);
     expect(ask(memo, first)).toBe(true);
     expect(calls()).toBe(2);
   });

@@ -11,6 +11,8 @@ const RETAINED_BYTES_MAX = 16 * 1024 * 1024;
  */
 export class PayloadCache {
   readonly #entries = new Map<RaftIndex, Entry>();
+  /** No entry before this one is held. */
+  #oldest = 0;
   #bytes = 0;
   #durableIndex = 0;
   #appliedIndex = 0;
@@ -19,6 +21,8 @@ export class PayloadCache {
   put(entries: readonly Entry[]): void {
     const first = entries[0];
     if (first === undefined) return;
+    if (this.#entries.size === 0) this.#oldest = first.index;
+    this.#oldest = Math.min(this.#oldest, first.index);
     for (let index = first.index; this.#remove(index); index++);
     for (const entry of entries) {
       this.#entries.set(entry.index, entry);
@@ -51,10 +55,7 @@ export class PayloadCache {
   #evict(): void {
     if (this.#bytes <= RETAINED_BYTES_MAX) return;
     const evictable = Math.min(this.#durableIndex, this.#appliedIndex);
-    for (const index of this.#entries.keys()) {
-      if (this.#bytes <= RETAINED_BYTES_MAX || index > evictable) return;
-      this.#remove(index);
-    }
+    for (; this.#bytes > RETAINED_BYTES_MAX && this.#oldest <= evictable; this.#oldest++) this.#remove(this.#oldest);
   }
 
   #remove(index: RaftIndex): boolean {

@@ -6,19 +6,29 @@ export interface DecidedGroupId extends GroupId {
 }
 
 /**
+ * Forgotten ids are removed once in so many entries. To find the oldest key of a Map, the engine walks over all keys
+ * that were removed before it: tens of thousands, for each entry.
+ */
+const SWEPT_EVERY = 1024;
+
+/**
  * Ids of decided groups, so that a group proposed twice is decided once. They are kept by raft index, never by time:
  * every replica forgets the same id at the same entry.
  */
 export class GroupIdMemory {
   /** Per sender, counter to index, in the order of decision. */
   readonly #senders = new Map<string, Map<number, number>>();
+  /** Ids decided below this index are forgotten, whether they are removed yet or not. */
+  #keptFrom = 0;
+  #sweptTo = 0;
 
   static #sender(id: GroupId): string {
     return `${id.node.toString(16)}.${id.incarnation}`;
   }
 
   has(id: GroupId): boolean {
-    return this.#senders.get(GroupIdMemory.#sender(id))?.has(id.counter) === true;
+    const index = this.#senders.get(GroupIdMemory.#sender(id))?.get(id.counter);
+    return index !== undefined && index >= this.#keptFrom;
   }
 
   /** Invariant: called with indexes that never fall. */
@@ -29,14 +39,22 @@ export class GroupIdMemory {
       counters = new Map();
       this.#senders.set(sender, counters);
     }
+    // One that is forgotten and not removed yet must not keep its place in the order.
+    counters.delete(id.counter);
     counters.set(id.counter, index);
   }
 
   /** Forgets ids decided below `index`. Takes time in proportion to what it forgets. */
   forgetBelow(index: number): void {
+    this.#keptFrom = Math.max(this.#keptFrom, index);
+    if (this.#keptFrom - this.#sweptTo >= SWEPT_EVERY) this.#sweep();
+  }
+
+  #sweep(): void {
+    this.#sweptTo = this.#keptFrom;
     for (const [sender, counters] of this.#senders) {
       for (const [counter, decidedAt] of counters) {
-        if (decidedAt >= index) break;
+        if (decidedAt >= this.#keptFrom) break;
         counters.delete(counter);
       }
       if (counters.size === 0) this.#senders.delete(sender);
@@ -48,8 +66,10 @@ export class GroupIdMemory {
     const all: DecidedGroupId[] = [];
     for (const [sender, counters] of this.#senders) {
       const [node = "", incarnation = ""] = sender.split(".");
-      for (const [counter, index] of counters)
+      for (const [counter, index] of counters) {
+        if (index < this.#keptFrom) continue;
         all.push({ node: BigInt(`0x${node}`), incarnation: Number(incarnation), counter, index });
+      }
     }
     return all.sort(compareDecided);
   }

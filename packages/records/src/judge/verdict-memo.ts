@@ -36,6 +36,10 @@ export interface VerdictMemo extends Crypto {
  */
 export function rememberVerdicts(crypto: Crypto, verdictsMax: number = VERDICTS_MAX): VerdictMemo {
   const verdicts = new Map<string, boolean>();
+  // The names again, the oldest at `place` once it is full: to find the oldest key of a Map, the engine walks over all
+  // that were removed before it.
+  const names: string[] = [];
+  let place = 0;
   const uses = { remembered: 0, computed: 0 };
 
   function nameOf({ publicKey, message, signature }: SignedMessage): string | null {
@@ -45,8 +49,12 @@ export function rememberVerdicts(crypto: Crypto, verdictsMax: number = VERDICTS_
   }
 
   function remember(name: string, isGood: boolean): void {
-    const oldest = verdicts.size < verdictsMax ? undefined : verdicts.keys().next().value;
-    if (oldest !== undefined) verdicts.delete(oldest);
+    if (!verdicts.has(name)) {
+      const oldest = names[place];
+      if (oldest !== undefined) verdicts.delete(oldest);
+      names[place] = name;
+      place = (place + 1) % verdictsMax;
+    }
     verdicts.set(name, isGood);
   }
 
