@@ -157,8 +157,6 @@ describe("what a node has said", () => {
   /** Whether the promise file of one holds the progress of the other. */
   const keeps = (node: QuietMachine, other: QuietMachine): boolean =>
     node.promises.peers.has(raftIdKey(other.identity.raftId));
-  const remembers = (node: QuietMachine, other: QuietMachine): boolean =>
-    node.live().membership.peers.memories.progressOf(other.nodeId) !== null;
 
   test("is kept while it may come back, and forgotten when it has left for good", async () => {
     const setup = await ready(["a", "b", "c", "d"]);
@@ -173,15 +171,30 @@ describe("what a node has said", () => {
     expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
     await cluster.until(() => gone.stopped !== null, "it has ended");
     await cluster.until(() => !keeps(leader, gone) && !keeps(follower, gone), "both have dropped its word");
-    for (const node of [leader, follower]) {
-      expect(remembers(node, gone)).toBe(false);
-      expect(keeps(node, absent)).toBe(true);
-    }
+    for (const node of [leader, follower]) expect(keeps(node, absent)).toBe(true);
     expect(keeps(absent, gone)).toBe(true);
     await cluster.start(absent);
     await cluster.until(() => absent.session !== null && !keeps(absent, gone), "the third has followed, and drops it");
-    expect(remembers(absent, gone)).toBe(false);
     expect(keeps(absent, leader)).toBe(true);
+  });
+
+  test("is kept until the promise file names an entry as signed that follows the removal", async () => {
+    const setup = await ready(["a", "b", "c", "d"]);
+    const { cluster } = setup;
+    const leader = leaderOf(cluster);
+    const [gone, mute, follower] = cluster.nodes.filter((node) => node !== leader);
+    if (gone === undefined || mute === undefined || follower === undefined) throw new Error("a cluster of four");
+    await cluster.until(() => [leader, mute, follower].every((node) => keeps(node, gone)), "all keep its word");
+    // Without its newest key a node signs nothing.
+    const { card } = rotatedCosigner(mute.identity);
+    expect(await change(setup, { newKeys: [card] })).toMatchObject(APPLIED);
+    await cluster.until(() => !mute.live().membership.group.maySign(), "it may not sign");
+    expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
+    await cluster.until(() => !keeps(leader, gone) && !keeps(follower, gone), "those that sign have dropped its word");
+    await cluster.until(() => mute.live().membership.group.hasLeft(gone.nodeId), "the other knows that it has left");
+    for (let record = 1; record <= 3; record++) await anchor(cluster, leader, record);
+    await cluster.time.advance(5000);
+    expect(keeps(mute, gone)).toBe(true);
   });
 
   test("is kept of a node that is to leave and is still a member", async () => {

@@ -34,8 +34,7 @@ describe("the bytes of log entries", () => {
     cache.put([entry(11), entry(12), entry(13)]);
     cache.put([entry(12, 2)]);
     expect([held(cache, 13), held(cache, 13, 2)]).toEqual([[11], [12]]);
-    cache.put([entry(5, 3), entry(6, 3)]);
-    for (let index = 7; index <= 24; index++) cache.put([entry(index, 3)]);
+    cache.put(Array.from({ length: 20 }, (_, at) => entry(at + 5, 3)));
     expect(held(cache, 24, 1)).toEqual([]);
     cache.noteDurable(24);
     cache.noteApplied(24);

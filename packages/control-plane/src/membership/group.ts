@@ -29,8 +29,6 @@ export interface GroupOptions {
   readonly transferLeadership: () => void;
   readonly network: Pick<SessionNetwork, "isConnected" | "disconnect">;
   readonly promises: Pick<PromiseKeeper, "current" | "confirm">;
-  /** A peer that has left for good; its removal is in the database. */
-  readonly onLeft: (nodeId: string) => void;
   /** This node is no member any more, and under the trust root never will be again. */
   readonly onRetired: (detail: string) => void;
 }
@@ -115,9 +113,7 @@ export class Group {
     const gone = allOf(before).filter((id) => !after.includes(id));
     for (const id of gone) {
       const nodeId = members.nodeIdOf(id);
-      if (id === identity.raftId || nodeId === null) continue;
-      network.disconnect(nodeId, "it has left the group");
-      if (this.hasLeft(nodeId)) this.#options.onLeft(nodeId);
+      if (id !== identity.raftId && nodeId !== null) network.disconnect(nodeId, "it has left the group");
     }
     if (gone.includes(identity.raftId)) this.#options.onRetired(this.#leftBecause());
     // A learner that has let this node in becomes a voter while the connection stays.

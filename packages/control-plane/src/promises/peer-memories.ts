@@ -46,11 +46,6 @@ export class PeerMemories {
     this.#update(nodeId, (memory) => rememberProgress(memory, kept));
   }
 
-  /** A node that has left for good: no hello of it is judged again. */
-  forget(nodeId: string): void {
-    this.#peers.delete(nodeId);
-  }
-
   /** Marks everything known so far as old: every hello that was on its way at the time has arrived or expired. */
   settle(): void {
     for (const recollection of this.#peers.values()) {

@@ -17,6 +17,7 @@ export class PromiseKeeper {
   #current: Promises;
   /** What the file holds about peers, or will after the save under way. */
   #savedPeers: Promises["peers"];
+  /** Peers that have left the group for good, by their keys in the file. */
   readonly #left = new Set<string>();
 
   constructor(file: PromiseStore) {
@@ -52,13 +53,12 @@ export class PromiseKeeper {
 
   /** Progress that a peer has signed; newer than what is held. */
   notePeer(peer: RaftId, said: PeerPromises): void {
-    this.#current = { ...this.#current, peers: new Map(this.#current.peers).set(raftIdKey(peer), said) };
+    const key = raftIdKey(peer);
+    if (this.#left.has(key)) return;
+    this.#current = { ...this.#current, peers: new Map(this.#current.peers).set(key, said) };
   }
 
-  /**
-   * A peer has left for good: every hello of it is refused, so nothing is compared with its words any more. They leave
-   * the file with the next save.
-   */
+  /** What this peer has said leaves the file with the next save, and nothing that it says is noted again. */
   forgetPeer(peer: RaftId): void {
     const key = raftIdKey(peer);
     this.#left.add(key);

@@ -52,7 +52,6 @@ export class Membership {
       applied,
       propose: (change) => consensus.proposeConfChange(change),
       transferLeadership: () => this.transferLeadership(),
-      onLeft: (nodeId) => this.peers.forget(nodeId),
       onRetired: (detail) => life.end({ kind: "fenced", code: "retired", detail }),
     });
     this.clockGuard = new ClockGuard(environment.clock, () => this.group.voters());

@@ -9,6 +9,7 @@ import type {
 import type { Members } from "../membership/members.ts";
 import type { Group } from "../membership/group.ts";
 import { type OriginFingerprint, type TrustRoot, bytesToHex, honestSigners } from "@event-anchoring/protocol";
+import { committedBySignature } from "../promises/fencing.ts";
 import { type OwnState, isSignedProgress } from "../promises/own-word.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { termMax } from "../raft/term-bound.ts";
@@ -43,6 +44,8 @@ export class PeerStanding {
   readonly #trustRoot: () => TrustRoot;
   readonly #epoch: () => number;
   readonly #own: OwnHello;
+  /** For nodes that have left for good: the entry that was applied when this was first seen. */
+  readonly #goneBy = new Map<string, RaftIndex>();
 
   constructor(options: SessionOptions, parts: PeerStandingParts) {
     const { environment, identity, known, network, offences, promises } = options;
@@ -100,21 +103,36 @@ export class PeerStanding {
     return reached.sort((left, right) => right - left)[honestSigners(quorum) - 1] ?? 0;
   }
 
-  /** After a restart: restores the memory of peers from the promise file, and drops what nodes that have left said. */
+  /** Restores the memory of each peer from the promise file after a restart. */
   recall(): void {
     for (const [key, said] of this.#options.promises.current.peers) {
       const nodeId = this.#members.nodeIdOf(BigInt(`0x${key}`));
-      if (nodeId === null) continue;
-      if (this.#group.hasLeft(nodeId)) this.forget(nodeId);
-      else this.memories.recall(nodeId, said);
+      if (nodeId !== null) this.memories.recall(nodeId, said);
     }
   }
 
-  /** A node has left for good. */
-  forget(nodeId: string): void {
-    this.memories.forget(nodeId);
-    const raftId = this.#members.raftIdOf(nodeId);
-    if (raftId !== null) this.#options.promises.forgetPeer(raftId);
+  /** Resolves when the promise file holds what the peers have said that have not left for good. */
+  save(): Promise<void> {
+    this.#dropWords();
+    return this.#options.promises.savePeers();
+  }
+
+  /**
+   * Nothing is compared with what a node has said that has left for good: every hello of it is refused. Its words leave
+   * the promise file once that names an entry as signed which this node applied with the removal or after it. A start
+   * counts such an entry as committed: the node is no member again, even if the tables lost its removal with the power.
+   */
+  #dropWords(): void {
+    const { promises, state, node } = this.#options;
+    for (const key of promises.current.peers.keys()) {
+      const raftId = BigInt(`0x${key}`);
+      const nodeId = this.#members.nodeIdOf(raftId);
+      if (nodeId === null || !this.#group.hasLeft(nodeId)) continue;
+      const goneBy = this.#goneBy.get(nodeId) ?? state.appliedIndex;
+      this.#goneBy.set(nodeId, goneBy);
+      if (committedBySignature(promises.current, node.basicStatus().lastIndex) < goneBy) continue;
+      promises.forgetPeer(raftId);
+    }
   }
 
   hello(): Hello {

@@ -98,7 +98,7 @@ export class Session implements SessionParts {
       certifying.look();
       this.witnessing.look();
     });
-    this.#every(BEATS.savePeers, () => void this.#options.promises.savePeers().catch(this.life.fail));
+    this.#every(BEATS.savePeers, () => void membership.peers.save().catch(this.life.fail));
     this.#periodics.start();
     consensus.start(entryReactions(this, this.#options));
   }

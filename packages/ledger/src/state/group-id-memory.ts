@@ -6,10 +6,10 @@ export interface DecidedGroupId extends GroupId {
 }
 
 /**
- * Forgotten ids are removed once in so many entries. To find the oldest key of a Map, the engine walks over all keys
- * that were removed before it: tens of thousands, for each entry.
+ * Forgotten ids are removed once in so many entries. To find the oldest key of a Map, V8 walks over all that were
+ * removed before it: tens of thousands, for each entry.
  */
-const SWEPT_EVERY = 1024;
+const SWEPT_EVERY = 256;
 
 /**
  * Ids of decided groups, so that a group proposed twice is decided once. They are kept by raft index, never by time:
@@ -63,13 +63,12 @@ export class GroupIdMemory {
 
   /** All ids that are remembered, in order of index, then of sender and counter. */
   entries(): DecidedGroupId[] {
+    this.#sweep();
     const all: DecidedGroupId[] = [];
     for (const [sender, counters] of this.#senders) {
       const [node = "", incarnation = ""] = sender.split(".");
-      for (const [counter, index] of counters) {
-        if (index < this.#keptFrom) continue;
+      for (const [counter, index] of counters)
         all.push({ node: BigInt(`0x${node}`), incarnation: Number(incarnation), counter, index });
-      }
     }
     return all.sort(compareDecided);
   }

@@ -36,8 +36,8 @@ export interface VerdictMemo extends Crypto {
  */
 export function rememberVerdicts(crypto: Crypto, verdictsMax: number = VERDICTS_MAX): VerdictMemo {
   const verdicts = new Map<string, boolean>();
-  // The names again, the oldest at `place` once it is full: to find the oldest key of a Map, the engine walks over all
-  // that were removed before it.
+  // The names again, the oldest at `place` once it is full: to find the oldest key of a Map, V8 walks over all that
+  // were removed before it.
   const names: string[] = [];
   let place = 0;
   const uses = { remembered: 0, computed: 0 };

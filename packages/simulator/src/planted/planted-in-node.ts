@@ -44,7 +44,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
   if (bugs.has("decided_not_compared")) proposals.isAsSent = () => true;
   if (bugs.has("rules_raised_early")) rules.heldBackBy = () => [];
-  if (bugs.has("words_of_members_dropped")) dropWords(session);
+  if (bugs.has("words_of_members_dropped")) membership.group.hasLeft = () => true;
   if (bugs.has("term_not_bounded")) peers.termMax = () => Number.MAX_SAFE_INTEGER;
   if (bugs.has("one_word_for_two")) doubleWords(session);
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
@@ -72,11 +72,6 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
       return () => {};
     };
   }
-}
-
-/** What a start does if it takes every node for one that has left for good. */
-function dropWords({ membership }: Session): void {
-  for (const { nodeId } of membership.trustRoot().nodes) membership.peers.forget(nodeId);
 }
 
 /** Neither a heartbeat nor a new connection makes it say again what it has said. */
