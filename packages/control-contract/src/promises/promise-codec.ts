@@ -80,7 +80,7 @@ export interface Promises {
    * an uncommitted tail in several steps, the first of which may end lower than the tail did.
    */
   readonly reached: EntryId;
-  /** By Raft id, 16 hex digits. Nodes that have left the group for good are not in it. */
+  /** By Raft id, 16 hex digits. Those of nodes that have left the group for good may be gone. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
   /** A slot was found damaged at a start, and no peer has confirmed yet that no promise is missing. */
   readonly mayLackNewest: boolean;

@@ -134,7 +134,7 @@ export class Group {
 
   /**
    * Whether a node has left for good: it is no member, and the trust root in force rules out that it becomes one again.
-   * Then `judgeHello` refuses whatever it says.
+   * Then `judgeHello` refuses all of its hellos.
    */
   hasLeft(nodeId: string): boolean {
     return isToGo(this.#lineOf(nodeId)) && !this.isMember(this.#options.members.raftIdOf(nodeId));

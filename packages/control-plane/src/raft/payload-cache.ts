@@ -25,7 +25,7 @@ export class PayloadCache {
     this.#oldest = Math.min(this.#oldest, first.index);
     for (let index = first.index; this.#remove(index); index++);
     for (const entry of entries) {
-      // What follows a gap is not gone yet.
+      // Entries after a gap were not removed above.
       this.#remove(entry.index);
       this.#entries.set(entry.index, entry);
       this.#bytes += entry.payload.length;

@@ -111,16 +111,17 @@ export class PeerStanding {
     }
   }
 
-  /** Resolves when the promise file holds what the peers have said that have not left for good. */
+  /** Resolves when the promise file holds what those peers have said that may come back. */
   save(): Promise<void> {
     this.#dropWords();
     return this.#options.promises.savePeers();
   }
 
   /**
-   * Nothing is compared with what a node has said that has left for good: every hello of it is refused. Its words leave
-   * the promise file once that names an entry as signed which this node applied with the removal or after it. A start
-   * counts such an entry as committed: the node is no member again, even if the tables lost its removal with the power.
+   * Once a node has left for good and its removal is applied, every hello of it is refused: its words serve nothing.
+   * They leave the promise file once it names an entry as signed that this node applied with the removal or after it.
+   * A start counts such an entry as committed. So, even if the tables lost the removal with the power, this node does
+   * not campaign before it has applied it again.
    */
   #dropWords(): void {
     const { promises, state, node } = this.#options;

@@ -44,7 +44,7 @@ export class GroupIdMemory {
     counters.set(id.counter, index);
   }
 
-  /** Forgets ids decided below `index`. Takes time in proportion to what it forgets. */
+  /** Forgets ids decided below `index`. Over many calls, takes time in proportion to what it forgets. */
   forgetBelow(index: number): void {
     this.#keptFrom = Math.max(this.#keptFrom, index);
     if (this.#keptFrom - this.#sweptTo >= SWEPT_EVERY) this.#sweep();
