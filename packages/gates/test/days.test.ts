@@ -17,40 +17,38 @@ interface Series {
   readonly memory: number;
   /** Milliseconds of half of the requests; one in twenty takes six times as long. */
   readonly event: number;
-  readonly yardstick: number;
   readonly events: number;
-  /** Milliseconds of processor time of a slice without any request, and for each request of nodes and yardstick. */
+  /** Milliseconds of processor time of a slice without any request, and for each request. */
   readonly idle: number;
   readonly each: number;
-  readonly yardstickEach: number;
+  /** How much slower the machine is than it could be, slice by slice. */
+  readonly machine: (slice: number) => number;
 }
 
-const USUAL: Series = {
-  memory: 300 * MB,
-  event: 12,
-  yardstick: 2,
-  events: 60,
-  idle: 400,
-  each: 30,
-  yardstickEach: 1.5,
-};
-const YARDSTICKS = 50;
+const USUAL: Series = { memory: 300 * MB, event: 12, events: 60, idle: 400, each: 30, machine: () => 1 };
 const PROCESSOR = "processor time for each request";
 
 /** A part of a day that is like that, but for noise. */
 function part(seed: number, over: Partial<Series> = {}, slices = SLICES): readonly Slice[] {
   const dice = new Seeded(seed);
-  const { memory, event, yardstick, events, idle, each, yardstickEach } = { ...USUAL, ...over };
-  const took = (usual: number): number => usual * dice.between(0.7, 1.6) * (dice.chance(0.05) ? 6 : 1);
-  return Array.from({ length: slices }, () => ({
-    latencies: { event: Array.from({ length: events }, () => took(event)) },
-    yardstick: Array.from({ length: YARDSTICKS }, () => took(yardstick)),
-    sizes: { memory: memory * dice.between(0.99, 1.01) },
-    processor: {
-      nodes: (idle + each * events) * dice.between(0.95, 1.05),
-      yardstick: yardstickEach * YARDSTICKS * dice.between(0.98, 1.02),
-    },
-  }));
+  const { memory, event, events, idle, each, machine } = { ...USUAL, ...over };
+  return Array.from({ length: slices }, (_, at) => {
+    const took = (usual: number): number => machine(at) * usual * dice.between(0.7, 1.6) * (dice.chance(0.05) ? 6 : 1);
+    return {
+      latencies: { event: Array.from({ length: events }, () => took(event)) },
+      sizes: { memory: memory * dice.between(0.99, 1.01) },
+      processorMs: machine(at) * (idle + each * events) * dice.between(0.95, 1.05),
+    };
+  });
+}
+
+/** The ratios if space and time have the same series. */
+function judged(
+  first: readonly Slice[],
+  last: readonly Slice[],
+  steps: Readonly<Record<string, number>> = {},
+): readonly Ratio[] {
+  return judge({ first, last }, { first, last }, steps);
 }
 
 function verdicts(ratios: readonly Ratio[]): Readonly<Record<string, string>> {
@@ -58,14 +56,22 @@ function verdicts(ratios: readonly Ratio[]): Readonly<Record<string, string>> {
 }
 
 /** How often each verdict was given, over many days alike. */
-function often(over: Partial<Series>, name: string): Readonly<Record<string, number>> {
+function often(
+  over: Partial<Series>,
+  name: string,
+  machine: Series["machine"] = USUAL.machine,
+): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let seed = 1; seed <= DAYS; seed++) {
-    const verdict = verdicts(judge({ first: part(seed), last: part(seed + 100, over) }))[name] ?? "none";
+    const ratios = judged(part(seed, { machine }), part(seed + 100, { ...over, machine }));
+    const verdict = verdicts(ratios)[name] ?? "none";
     counts[verdict] = (counts[verdict] ?? 0) + 1;
   }
   return counts;
 }
+
+/** It does something else for a while, and becomes slower and slower. */
+const UNSTEADY: Series["machine"] = (slice) => (slice < 2 ? 8 : 1 + slice / 8);
 
 describe("a day that ends as it began", () => {
   test("is never found to be above the limit, whatever the noise", () => {
@@ -74,28 +80,19 @@ describe("a day that ends as it began", () => {
     expect(often({}, "p50 event")["holds"]).toBeGreaterThan(DAYS / 2);
   });
 
-  test("is not slower because its machine was, as long as the yardstick says so", () => {
-    const busy = { event: 15, yardstick: 2.5 };
-    for (const name of ["p50 event", "p99 event"]) expect(often(busy, name)["broken"]).toBeUndefined();
+  test("takes no more because its machine does less: the young cluster has the same", () => {
+    expect(often({}, PROCESSOR, UNSTEADY)).toEqual({ holds: DAYS });
+    for (const name of ["p50 event", "p99 event"]) expect(often({}, name, UNSTEADY)["broken"]).toBeUndefined();
+    expect(often({}, "p50 event", UNSTEADY)["holds"]).toBeGreaterThan(DAYS / 2);
   });
 
-  test("takes no more of the processors because each of their cycles does less, as the yardstick says", () => {
-    expect(often({ each: 36, idle: 480, yardstickEach: 1.8 }, PROCESSOR)).toEqual({ holds: DAYS });
-  });
-
-  test("takes no more of them because fewer requests share what it takes without any", () => {
+  test("takes no more of the processors because fewer requests share what it takes without any", () => {
     expect(often({ events: 20 }, PROCESSOR)["broken"]).toBeUndefined();
   });
 
-  test("is not slower because the yardstick was quicker", () => {
-    expect(often({ yardstick: 1.6 }, "p50 event")["broken"]).toBeUndefined();
-  });
-
-  test("holds with an eighth of the slices on a machine that did something else", () => {
-    const disturbed = part(3).map((slice, at) =>
-      at < 2 ? (part(9, { event: 400, yardstick: 60 })[0] ?? slice) : slice,
-    );
-    expect(verdicts(judge({ first: part(1), last: disturbed }))).toMatchObject({ "p50 event": "holds" });
+  test("is compared over the seconds that both have", () => {
+    const longer = [...part(2), ...part(3, { event: 400 }, 4)];
+    expect(verdicts(judged(part(1), longer))).toMatchObject({ "p50 event": "holds" });
   });
 });
 
@@ -104,7 +101,6 @@ describe("a day in which something grew", () => {
     ["memory by a fifth", { memory: 360 * MB }, "memory and disk memory"],
     ["memory by an eighth", { memory: 338 * MB }, "memory and disk memory"],
     ["processor time by a fifth", { each: 37 }, PROCESSOR],
-    ["processor time by a half, with a yardstick that waits for it", { each: 48, event: 24, yardstick: 6 }, PROCESSOR],
     ["latency by a third", { event: 16 }, "p50 event"],
     ["latency to the threefold", { event: 36 }, "p99 event"],
   ])("is found: %s", (_what, over, name) => {
@@ -112,26 +108,35 @@ describe("a day in which something grew", () => {
   });
 
   test("is found though the machine became slower too", () => {
-    expect(often({ event: 30, yardstick: 2.6 }, "p50 event")).toEqual({ broken: DAYS });
+    expect(often({ event: 18 }, "p50 event", UNSTEADY)).toEqual({ broken: DAYS });
+    expect(often({ each: 40 }, PROCESSOR, UNSTEADY)).toEqual({ broken: DAYS });
   });
 
   test("holds below the limit, and within a step that is named", () => {
     expect(often({ memory: 321 * MB }, "memory and disk memory")).toEqual({ holds: DAYS });
-    const grown = { first: part(1), last: part(2, { memory: 360 * MB }) };
-    expect(verdicts(judge(grown, { memory: 70 * MB }))["memory and disk memory"]).toBe("holds");
-    expect(verdicts(judge(grown, { memory: 50 * MB }))["memory and disk memory"]).toBe("broken");
+    const [first, last] = [part(1), part(2, { memory: 360 * MB })];
+    expect(verdicts(judged(first, last, { memory: 70 * MB }))["memory and disk memory"]).toBe("holds");
+    expect(verdicts(judged(first, last, { memory: 50 * MB }))["memory and disk memory"]).toBe("broken");
+  });
+
+  test("is found in memory from the beginning to the end, and in time from the young cluster to the old", () => {
+    const space = { first: part(1), last: part(2, { memory: 400 * MB, event: 36 }) };
+    const time = { first: part(3, { memory: 500 * MB }), last: part(4) };
+    const found = verdicts(judge(space, time));
+    expect(found).toMatchObject({ "memory and disk memory": "broken", "p50 event": "holds", [PROCESSOR]: "holds" });
   });
 });
 
 describe("a day that says too little", () => {
-  test("is undecided: few slices, few requests, or a machine that was busy all the time", () => {
-    const reasons = (first: readonly Slice[], last: readonly Slice[]): readonly (string | null)[] =>
-      judge({ first, last }).map(({ verdict, reason }) => (verdict === "undecided" ? reason : verdict));
+  const reasons = (first: readonly Slice[], last: readonly Slice[]): readonly (string | null)[] =>
+    judged(first, last).map(({ verdict, reason }) => (verdict === "undecided" ? reason : verdict));
+
+  test("is undecided: few slices, few requests, or processor time that is not known", () => {
     expect(reasons(part(1), part(2, {}, 5))).toEqual([
       "too few slices",
       "too few slices of which the processor time is known",
-      "too few slices in which the machine was calm",
-      "too few slices in which the machine was calm",
+      "too few slices",
+      "too few slices",
     ]);
     expect(reasons(part(1, { events: 10 }), part(2, { events: 4 }))).toEqual([
       "holds",
@@ -139,25 +144,21 @@ describe("a day that says too little", () => {
       "too few samples: 48 of 60",
       "too few samples: 48 of 500",
     ]);
-    const unknown = part(2).map((slice) => ({ ...slice, processor: { nodes: NaN, yardstick: 1 } }));
+    const unknown = part(2).map((slice, at) => (at < 8 ? { ...slice, processorMs: NaN } : slice));
     expect(reasons(part(1), unknown)[1]).toBe("too few slices of which the processor time is known");
-    const busy = part(2, { event: 300, yardstick: 60 });
-    expect(reasons(part(1), busy).slice(2)).toEqual([
-      "too few slices in which the machine was calm",
-      "too few slices in which the machine was calm",
-    ]);
   });
 
   test("has memory judged all the same", () => {
-    const leaking = part(2, { event: 300, yardstick: 60, memory: 400 * MB });
-    expect(verdicts(judge({ first: part(1), last: leaking }))["memory and disk memory"]).toBe("broken");
+    const leaking = part(2, { events: 4, memory: 400 * MB });
+    expect(verdicts(judged(part(1), leaking))["memory and disk memory"]).toBe("broken");
   });
 });
 
 describe("minutes of a day", () => {
+  const busy = { events: 200 };
   const day: DayResult = {
     broken: [],
-    judged: { ratios: judge({ first: part(1), last: part(2) }), share: 0.4 },
+    judged: { ratios: judged(part(1, busy), part(2, busy)), share: 0.4 },
     turns: {},
     anchored: 1000,
     answered: 2000,
@@ -166,7 +167,7 @@ describe("minutes of a day", () => {
   };
   const judgedAs = (last: readonly Slice[]): DayResult => ({
     ...day,
-    judged: { ratios: judge({ first: part(1), last }), share: 0.4 },
+    judged: { ratios: judged(part(1, busy), last), share: 0.4 },
   });
 
   test("count if the day was judged and nothing was wrong", () => {
@@ -183,18 +184,21 @@ describe("minutes of a day", () => {
     expect(account.figures).not.toHaveProperty("minutes judged");
   });
 
-  test("do not count if too much of it is undecided: latency on a busy machine, or memory", () => {
-    const busy = accountOf(judgedAs(part(2, { event: 300, yardstick: 60 })), 10);
-    expect(busy).toMatchObject({ count: 0, failures: [] });
-    expect(busy.figures).toMatchObject({ "minutes not judged": 10, "ratios that hold": 2, "ratios undecided": 2 });
-    const unread = accountOf(judgedAs(part(2).map((slice, at) => (at < 8 ? { ...slice, sizes: {} } : slice))), 10);
+  test("do not count if too much of it is undecided: latency of few requests, or memory", () => {
+    const idle = accountOf(judgedAs(part(2, { events: 4 })), 10);
+    expect(idle).toMatchObject({ count: 0, failures: [] });
+    expect(idle.figures).toMatchObject({ "minutes not judged": 10, "ratios that hold": 1, "ratios undecided": 3 });
+    const unread = accountOf(
+      judgedAs(part(2, busy).map((slice, at) => (at < 8 ? { ...slice, sizes: {} } : slice))),
+      10,
+    );
     expect(unread).toMatchObject({ count: 0, failures: [], figures: { "minutes not judged": 10 } });
   });
 
   test("do not count if something was wrong: a turn that failed, or a ratio above the limit", () => {
     const turn = { ...day, judged: null, broken: ["erasures: Error: not so after 600000 ms"] };
     expect(accountOf(turn, 20)).toMatchObject({ count: 0, failures: turn.broken });
-    const grown = accountOf(judgedAs(part(2, { memory: 400 * MB })), 10);
+    const grown = accountOf(judgedAs(part(2, { ...busy, memory: 400 * MB })), 10);
     expect(grown.failures).toHaveLength(1);
     expect(grown).toMatchObject({ count: 0, figures: { "minutes of days with a failure": 10, "ratios broken": 1 } });
   });

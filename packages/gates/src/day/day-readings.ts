@@ -69,7 +69,7 @@ export class DayReadings {
       [SIZES.log]: log,
       [SIZES.logTable]: logTable,
       [SIZES.wal]: this.#sumOverNodes(({ databaseDir }) => folderBytes(join(databaseDir, "pg_wal"))),
-      // They hold a head and a node's word for each origin that the cluster ever had.
+      // They hold a head for each origin that the cluster ever had.
       [SIZES.promises]: promises / origins,
     };
   }

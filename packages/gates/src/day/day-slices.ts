@@ -1,4 +1,4 @@
-import type { ProcessorTime, Slice } from "./judge.ts";
+import type { Slice } from "./judge.ts";
 
 export const SLICE_MS = 5000;
 
@@ -13,20 +13,22 @@ export interface TimedSlice extends Slice {
 export class DaySlices {
   readonly slices: TimedSlice[] = [];
   readonly #sizes: () => Promise<Readonly<Record<string, number>>>;
-  readonly #processor: () => ProcessorTime;
+  readonly #processor: () => number;
   #latencies: Record<string, number[]> = {};
-  #yardstick: number[] = [];
-  #spent: ProcessorTime;
+  #spentMs: number;
   #startMs = performance.now();
   #timer: NodeJS.Timeout | null = null;
   #reading: Promise<void> = Promise.resolve();
   #error: Error | null = null;
 
-  /** @param sizes called at the end of each slice @param processor what was taken up to now, NaN if it is not known */
-  constructor(sizes: () => Promise<Readonly<Record<string, number>>>, processor: () => ProcessorTime) {
+  /**
+   * @param sizes called at the end of each slice
+   * @param processor milliseconds that were taken up to now, NaN if that is not known
+   */
+  constructor(sizes: () => Promise<Readonly<Record<string, number>>>, processor: () => number) {
     this.#sizes = sizes;
     this.#processor = processor;
-    this.#spent = processor();
+    this.#spentMs = processor();
     this.#timer = setInterval(() => {
       this.#reading = this.#reading
         .then(() => this.#end())
@@ -38,10 +40,6 @@ export class DaySlices {
 
   answered(kind: string, tookMs: number): void {
     (this.#latencies[kind] ??= []).push(tookMs);
-  }
-
-  measured(tookMs: number): void {
-    this.#yardstick.push(tookMs);
   }
 
   /** Those that lie wholly between two times. */
@@ -58,22 +56,18 @@ export class DaySlices {
 
   async #end(): Promise<void> {
     const sizes = await this.#sizes();
-    const spent = this.#processor();
+    const spentMs = this.#processor();
     const endMs = performance.now();
-    const [latencies, yardstick, startMs] = [this.#latencies, this.#yardstick, this.#startMs];
-    const processor = {
-      nodes: between(this.#spent.nodes, spent.nodes),
-      yardstick: between(this.#spent.yardstick, spent.yardstick),
-    };
-    this.#spent = spent;
+    const [latencies, startMs] = [this.#latencies, this.#startMs];
+    const processorMs = taken(this.#spentMs, spentMs);
+    this.#spentMs = spentMs;
     this.#latencies = {};
-    this.#yardstick = [];
     this.#startMs = endMs;
-    this.slices.push({ startMs, endMs, latencies, yardstick, sizes, processor });
+    this.slices.push({ startMs, endMs, latencies, sizes, processorMs });
   }
 }
 
 /** A process that was started anew has taken less than the one before: what both took in the slice is not known. */
-function between(before: number, after: number): number {
+function taken(before: number, after: number): number {
   return after < before ? NaN : after - before;
 }

@@ -5,21 +5,13 @@ import { Seeded } from "@event-anchoring/simulator";
 export interface Slice {
   /** What answered requests took, by kind, in milliseconds. */
   readonly latencies: Readonly<Record<string, readonly number[]>>;
-  /** Milliseconds of a server that does the same all day. */
-  readonly yardstick: readonly number[];
   /** Bytes, or bytes for each anchor, by what they are. */
   readonly sizes: Readonly<Record<string, number>>;
-  readonly processor: ProcessorTime;
+  /** What the nodes took of the processors, in milliseconds. NaN: not known, such as while a process is down. */
+  readonly processorMs: number;
 }
 
-/** Milliseconds. NaN: not known, such as while a process is down. */
-export interface ProcessorTime {
-  readonly nodes: number;
-  /** What the server takes that the yardstick asks. */
-  readonly yardstick: number;
-}
-
-/** Two like parts of one day, in which nothing else was done. */
+/** The beginning and the end of a day, or what was read of a young and an old cluster at the same time. */
 export interface DayParts {
   readonly first: readonly Slice[];
   readonly last: readonly Slice[];
@@ -31,14 +23,14 @@ export interface DayParts {
  */
 export type RatioVerdict = "holds" | "broken" | "undecided";
 
-/** The end ÷ the beginning. */
+/** The end ÷ the beginning, or the old cluster ÷ the young one. */
 export interface Ratio {
   readonly group: "memory and disk" | "processor time" | "p50" | "p99";
   readonly name: string;
-  /** Bytes or milliseconds, as read: those of latency and processor are not yet divided by the yardstick's. */
+  /** Bytes or milliseconds. */
   readonly first: number;
   readonly last: number;
-  /** Latencies are divided by how much slower the yardstick became, processor time alike. NaN: there is none. */
+  /** NaN: there is none. */
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
@@ -55,22 +47,23 @@ const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 const GROUPS = ["p50", "p99"] as const;
 /** A day that leaves more of the p50s undecided says little of latency. A short one has too few requests for p99s. */
 const P50_DECIDED_MIN = 0.5;
-/** A slice in which the yardstick takes longer than so many times what it takes in the calmer ones is left out. */
-const BUSY = 1.5;
-const CALMER = 0.25;
 const RESAMPLES = 200;
 /** The bounds leave out so much at each end. */
 const TAIL = 0.01;
 
-/** @param steps by size: growth by less than so much is how it moves anyhow, and no growth. Default: 0 */
-export function judge(parts: DayParts, steps: Readonly<Record<string, number>> = {}): readonly Ratio[] {
-  const sizes = namesOf(parts, ({ sizes: held }) => held);
-  const kinds = namesOf(parts, ({ latencies }) => latencies);
-  const calm = calmOf(parts);
+/**
+ * @param space the beginning and the end: memory and disk are compared in these
+ * @param time a young and an old cluster at the same time: processor time and latency are compared in these
+ * @param steps by size: growth by less than so much is how it moves anyhow, and no growth. Default: 0
+ */
+export function judge(space: DayParts, time: DayParts, steps: Readonly<Record<string, number>> = {}): readonly Ratio[] {
+  const sizes = namesOf(space, ({ sizes: held }) => held);
+  const kinds = namesOf(time, ({ latencies }) => latencies);
+  const together = alignedOf(time);
   return [
-    ...sizes.map((name) => sizeRatio(name, parts, steps[name] ?? 0)),
-    processorRatio(parts),
-    ...kinds.flatMap((kind) => latencyRatios(kind, calm)),
+    ...sizes.map((name) => sizeRatio(name, space, steps[name] ?? 0)),
+    processorRatio(together),
+    ...kinds.flatMap((kind) => latencyRatios(kind, together)),
   ];
 }
 
@@ -89,49 +82,45 @@ function namesOf({ first, last }: DayParts, of: (slice: Slice) => object): reado
 }
 
 function sizeRatio(name: string, parts: DayParts, step: number): Ratio {
-  const of = (slice: Slice): readonly number[] => (slice.sizes[name] === undefined ? [] : [slice.sizes[name]]);
-  const middles = ({ first, last }: DayParts) => ({ first: middleOf(first, of), last: middleOf(last, of) });
-  const { first, last } = middles(parts);
+  const read = (slices: readonly Slice[]): readonly Slice[] => slices.filter(({ sizes }) => sizes[name] !== undefined);
+  const known = { first: read(parts.first), last: read(parts.last) };
+  const middle = (slices: readonly Slice[]): number =>
+    at(sorted(slices.map(({ sizes }) => sizes[name] ?? NaN)), QUANTILES.p50);
+  const [first, last] = [middle(known.first), middle(known.last)];
   const figures = { group: "memory and disk", name, first, last } as const;
-  if (isShort(parts)) return undecided(figures, "too few slices");
+  if (isShort(known)) return undecided(figures, "too few slices");
   const ratio = last / first;
   if (last - first <= step) return { ...figures, ratio, low: ratio, high: ratio, verdict: "holds", reason: null };
-  const others = resamples(parts).map(middles);
-  return decided({ ...figures, ratio, ...boundsOf(others.map((other) => other.last / other.first)) }, true);
+  const others = resamples(known).map((other) => middle(other.last) / middle(other.first));
+  return decided({ ...figures, ratio, ...boundsOf(others) }, true);
 }
 
-/**
- * What nodes take of the processors for each answered request. Latency is divided by a yardstick that slows down when
- * they take more: this one sees it. Busy slices count too, for the same reason.
- */
+/** What nodes take of the processors for each answered request. */
 function processorRatio(parts: DayParts): Ratio {
-  const known = { first: parts.first.filter(isProcessorKnown), last: parts.last.filter(isProcessorKnown) };
-  const { nodes, yardstick, each } = processorOf(known);
+  const known = knownOf(parts);
+  const { nodes, each } = processorOf(known);
   const figures = { group: "processor time", name: "for each request", ...nodes } as const;
   if (isShort(known)) return undecided(figures, "too few slices of which the processor time is known");
   const least = Math.min(...[known.first, known.last].map((part) => sum(part, requestsOf)));
   if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples: ${least} of ${SAMPLES_MIN.p50}`);
-  const others = resamples(known).map(processorOf);
-  const divided = others.map((other) => growth(other.nodes) / growth(other.yardstick));
-  const isMoreAsRead = boundsOf(others.map((other) => growth(other.nodes))).low > RATIO_MAX;
-  // Fewer requests, on a machine that does other things too, share what nodes take without any.
+  const bounds = boundsOf(pairedResamples(known).map((other) => growth(processorOf(other).nodes)));
+  // Fewer requests share what nodes take without any.
   const isMoreInAll = growth(each) > 1 / RATIO_MAX;
-  const ratio = growth(nodes) / growth(yardstick);
-  return decided({ ...figures, ratio, ...boundsOf(divided) }, isMoreAsRead && isMoreInAll);
+  return decided({ ...figures, ratio: growth(nodes), ...bounds }, isMoreInAll);
 }
 
-function isProcessorKnown({ processor }: Slice): boolean {
-  return !Number.isNaN(processor.nodes) && !Number.isNaN(processor.yardstick);
+/** The pairs of slices of which the processor time is known. */
+function knownOf({ first, last }: DayParts): DayParts {
+  const isKnown = (at: number): boolean => ![first[at], last[at]].some((slice) => Number.isNaN(slice?.processorMs));
+  return { first: first.filter((_, at) => isKnown(at)), last: last.filter((_, at) => isKnown(at)) };
 }
 
-/** Processor time of nodes and yardstick for each request that they answered, and that of nodes for each slice. */
-function processorOf({ first, last }: DayParts): Readonly<Record<"nodes" | "yardstick" | "each", Read>> {
+/** Processor time for each request that was answered, and for each slice. */
+function processorOf({ first, last }: DayParts): Readonly<Record<"nodes" | "each", Read>> {
   const read = (of: (part: readonly Slice[]) => number): Read => ({ first: of(first), last: of(last) });
-  const nodesMs = (part: readonly Slice[]): number => sum(part, ({ processor }) => processor.nodes);
-  const yardstickMs = (part: readonly Slice[]): number => sum(part, ({ processor }) => processor.yardstick);
+  const nodesMs = (part: readonly Slice[]): number => sum(part, ({ processorMs }) => processorMs);
   return {
     nodes: read((part) => nodesMs(part) / sum(part, requestsOf)),
-    yardstick: read((part) => yardstickMs(part) / sum(part, ({ yardstick }) => yardstick.length)),
     each: read((part) => nodesMs(part) / part.length),
   };
 }
@@ -150,33 +139,23 @@ interface Read {
   readonly last: number;
 }
 
-function latencyRatios(kind: string, calm: DayParts): readonly Ratio[] {
+function latencyRatios(kind: string, parts: DayParts): readonly Ratio[] {
   const of = ({ latencies }: Slice): readonly number[] => latencies[kind] ?? [];
-  const own = quantilesOf(calm, of);
-  const least = Math.min(...[calm.first, calm.last].map((part) => part.flatMap(of).length));
-  const others = resamples(calm).map((parts) => ({ own: quantilesOf(parts, of), machine: yardstickOf(parts) }));
-  const machine = yardstickOf(calm);
+  const own = quantilesOf(parts, of);
+  const least = Math.min(...[parts.first, parts.last].map((part) => part.flatMap(of).length));
+  const others = pairedResamples(parts).map((other) => quantilesOf(other, of));
   return GROUPS.map((group) => {
     const figures = { group, name: kind, ...own[group] };
-    if (isShort(calm)) return undecided(figures, "too few slices in which the machine was calm");
+    if (isShort(parts)) return undecided(figures, "too few slices");
     const wanted = SAMPLES_MIN[group];
     if (least < wanted) return undecided(figures, `too few samples: ${least} of ${wanted}`);
-    // How slow the machine is shows in the middle; the yardstick's own p99 is of a few requests.
-    const divided = others.map((other) => growth(other.own[group]) / growth(other.machine.p50));
-    const ratio = growth(own[group]) / growth(machine.p50);
-    // The machine and the service need not slow down alike: all of these have to say that the service did.
-    const isSlowerAsRead = boundsOf(others.map((other) => growth(other.own[group]))).low > RATIO_MAX;
-    const isSlowerThanIts = growth(own[group]) / growth(machine[group]) > RATIO_MAX;
-    return decided({ ...figures, ratio, ...boundsOf(divided) }, isSlowerAsRead && isSlowerThanIts);
+    const bounds = boundsOf(others.map((other) => growth(other[group])));
+    return decided({ ...figures, ratio: growth(own[group]), ...bounds }, true);
   });
 }
 
 function growth({ first, last }: Read): number {
   return last / first;
-}
-
-function yardstickOf(parts: DayParts): Readonly<Record<(typeof GROUPS)[number], Read>> {
-  return quantilesOf(parts, ({ yardstick }) => yardstick);
 }
 
 function quantilesOf(
@@ -204,16 +183,13 @@ function decided(told: Omit<Ratio, "verdict" | "reason">, mayBreak: boolean): Ra
   return { ...told, verdict: "undecided", reason: "within the noise" };
 }
 
-/** The slices in which the yardstick took about as long as in the calmer quarter of both parts. */
-function calmOf({ first, last }: DayParts): DayParts {
-  const middle = ({ yardstick }: Slice): number => at(sorted(yardstick), QUANTILES.p50);
-  const middles = [...first, ...last].map(middle).filter((each) => !Number.isNaN(each));
-  const usual = at(sorted(middles), CALMER);
-  const calm = (slices: readonly Slice[]): readonly Slice[] => slices.filter((slice) => middle(slice) <= BUSY * usual);
-  return { first: calm(first), last: calm(last) };
+/** As many slices of one as of the other, from their common beginning on: each pair is of the same seconds. */
+function alignedOf({ first, last }: DayParts): DayParts {
+  const length = Math.min(first.length, last.length);
+  return { first: first.slice(0, length), last: last.slice(0, length) };
 }
 
-/** DayParts as they might have been: their slices drawn anew, some of them twice and some not at all. */
+/** Parts as they might have been: their slices drawn anew, some of them twice and some not at all. */
 function resamples({ first, last }: DayParts): readonly DayParts[] {
   if (isShort({ first, last })) return [];
   const dice = new Seeded(1, 17);
@@ -221,14 +197,21 @@ function resamples({ first, last }: DayParts): readonly DayParts[] {
   return Array.from({ length: RESAMPLES }, () => ({ first: drawn(first), last: drawn(last) }));
 }
 
+/** Pairs of slices drawn anew: what the machine did in the same seconds stays with both. */
+function pairedResamples({ first, last }: DayParts): readonly DayParts[] {
+  if (isShort({ first, last })) return [];
+  const dice = new Seeded(1, 17);
+  const pairs = first.flatMap((slice, at) => (last[at] === undefined ? [] : [{ first: slice, last: last[at] }]));
+  return Array.from({ length: RESAMPLES }, () => {
+    const drawn = pairs.map(() => dice.pick(pairs));
+    return { first: drawn.map((pair) => pair.first), last: drawn.map((pair) => pair.last) };
+  });
+}
+
 /** How far a ratio lies from what other slices like these would have given. */
 function boundsOf(ratios: readonly number[]): Pick<Ratio, "low" | "high"> {
   const all = sorted(ratios);
   return { low: at(all, TAIL), high: at(all, 1 - TAIL) };
-}
-
-function middleOf(slices: readonly Slice[], of: (slice: Slice) => readonly number[]): number {
-  return at(sorted(slices.flatMap(of)), QUANTILES.p50);
 }
 
 function sorted(values: readonly number[]): Float64Array {

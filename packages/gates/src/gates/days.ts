@@ -12,10 +12,11 @@ const SHOWN = 5;
 
 /** The worst ratio of a group, in percent, times the minutes of the day; and these minutes. */
 function namesOf(group: Ratio["group"]): { readonly worst: string; readonly minutes: string } {
-  return { worst: `${group} in the end, in % of the beginning, the worst`, minutes: `minutes with ${group} judged` };
+  const compared = group === "memory and disk" ? "in the end, in % of the beginning" : "in % of a young cluster's";
+  return { worst: `${group} ${compared}, the worst`, minutes: `minutes with ${group} judged` };
 }
 
-/** A batch is one day on one cluster. */
+/** A batch is one day of one cluster, with a second one beside it in the end. */
 export const DAYS: Gate = {
   name: "days",
   counts:
