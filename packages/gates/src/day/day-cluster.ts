@@ -133,8 +133,11 @@ export class DayCluster {
   /** Ends the clients, and what is read. */
   async stop(): Promise<void> {
     await this.#stopClients();
-    await this.slices.stop();
-    await this.readings.close();
+    try {
+      await this.slices.stop();
+    } finally {
+      await this.readings.close();
+    }
   }
 
   /** @returns how many heads the follower of an origin was shown: all that it was acknowledged, in one chain */
@@ -170,6 +173,8 @@ export class DayCluster {
   }
 
   async erase(): Promise<void> {
+    // What is wrong with it, `followed` has told.
+    await this.#follower.stop().catch(() => {});
     await this.#setup.erase();
   }
 

@@ -9,7 +9,7 @@ export interface TimedSlice extends Slice {
   readonly endMs: number;
 }
 
-/** What comes in, in slices of the same length, from the beginning of the day to its end. */
+/** What comes in, in slices of the same length but for the first, from the beginning of the day to its end. */
 export class DaySlices {
   readonly slices: TimedSlice[] = [];
   readonly #sizes: () => Promise<Readonly<Record<string, number>>>;
@@ -17,7 +17,7 @@ export class DaySlices {
   #latencies: Record<string, number[]> = {};
   #spentMs: number;
   #startMs = performance.now();
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined = undefined;
   #reading: Promise<void> = Promise.resolve();
   #error: Error | null = null;
 
@@ -29,13 +29,7 @@ export class DaySlices {
     this.#sizes = sizes;
     this.#processor = processor;
     this.#spentMs = processor();
-    this.#timer = setInterval(() => {
-      this.#reading = this.#reading
-        .then(() => this.#end())
-        .catch((error: unknown) => {
-          this.#error ??= new Error("a slice could not be read", { cause: error });
-        });
-    }, SLICE_MS);
+    this.#endSoon();
   }
 
   answered(kind: string, tookMs: number): void {
@@ -49,9 +43,24 @@ export class DaySlices {
 
   /** @throws if something could not be read */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     await this.#reading;
     if (this.#error !== null) throw this.#error;
+  }
+
+  /** At the next multiple of a slice's length: those of two clusters are of the same seconds. */
+  #endSoon(): void {
+    this.#timer = setTimeout(
+      () => {
+        this.#endSoon();
+        this.#reading = this.#reading
+          .then(() => this.#end())
+          .catch((error: unknown) => {
+            this.#error ??= new Error("a slice could not be read", { cause: error });
+          });
+      },
+      SLICE_MS - (performance.now() % SLICE_MS),
+    );
   }
 
   async #end(): Promise<void> {

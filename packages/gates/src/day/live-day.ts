@@ -40,8 +40,6 @@ export interface DayPlan {
   readonly say: (line: string) => void;
   /** Answers after which the first part begins. Default: 48,000. */
   readonly warmAnswers?: number;
-  /** How long a day has to be to be judged. Default: half an hour. */
-  readonly judgedMinMs?: number;
   /** Called when the clients have stopped, before the audit of what they were told. Default: nothing happens. */
   readonly beforeAudit?: (recorder: Recorder) => void;
 }
@@ -66,6 +64,12 @@ export interface DayResult {
   readonly heads: number;
 }
 
+/** As many slices of both, in pairs of the same seconds. */
+interface Together {
+  readonly young: readonly TimedSlice[];
+  readonly old: readonly TimedSlice[];
+}
+
 /** One day on a cluster of its own. */
 export async function liveDay(plan: DayPlan): Promise<DayResult> {
   const endMs = performance.now() + plan.forMs;
@@ -88,12 +92,13 @@ class Day {
   readonly #endMs: number;
   readonly #isLong: boolean;
   readonly #warmAnswers: number;
+  #minutes: NodeJS.Timeout | undefined = undefined;
 
   constructor(old: DayCluster, plan: DayPlan, endMs: number) {
     this.#old = old;
     this.#plan = plan;
     this.#endMs = endMs;
-    this.#isLong = plan.forMs >= (plan.judgedMinMs ?? JUDGED_MIN_MS);
+    this.#isLong = plan.forMs >= JUDGED_MIN_MS;
     this.#warmAnswers = plan.warmAnswers ?? WARM_ANSWERS_DEFAULT;
   }
 
@@ -115,7 +120,7 @@ class Day {
   /** @returns null: it was cut off, or too short for this machine or for a round of turns, or a turn has failed */
   async #pass(): Promise<JudgedDay | null> {
     const startMs = performance.now();
-    const minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
+    this.#minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
     try {
       // By half of the day the turns begin, warm or not.
       const isWarm = await this.#begin(this.#old, startMs + (this.#endMs - startMs) / 2);
@@ -123,7 +128,7 @@ class Day {
       const partMs = this.#isLong ? Math.max(PART_MIN_MS, (this.#endMs - warmMs) / 10) : 0;
       const lastMs = this.#endMs - partMs;
       const first = await this.#first(warmMs + partMs);
-      const youngMs = this.#isLong ? lastMs - BESIDE * (warmMs - startMs) : lastMs;
+      const youngMs = this.#isLong && isWarm ? lastMs - BESIDE * (warmMs - startMs) : lastMs;
       const isWhole = await this.#takeTurns(youngMs - PAUSE_MS);
       if (!this.#isLong || !isWarm || !isWhole) {
         await this.#old.until(this.#endMs);
@@ -131,14 +136,12 @@ class Day {
       }
       await this.#old.until(youngMs);
       const last = await this.#besideYoung(lastMs);
-      const isCutOff = performance.now() < this.#endMs - SLICE_MS;
       // It may have taken so long to bring the young one there that there is no such end.
-      const isThere = last !== null && last.old.length * SLICE_MS > partMs / 2;
-      if (isCutOff || !isThere) return null;
+      if (last === null || last.old.length * SLICE_MS <= partMs / 2) return null;
       const sizes = { first: first.slices, last: last.old };
       return { ratios: judge(sizes, { first: last.young, last: last.old }, STEPS), share: first.share };
     } finally {
-      clearInterval(minutes);
+      clearInterval(this.#minutes);
     }
   }
 
@@ -161,27 +164,38 @@ class Day {
     return { slices: slices.between(fromMs, toMs), share };
   }
 
-  /** The end: from that time on, or when the young cluster is there. @returns null: it did not get there */
-  async #besideYoung(lastMs: number): Promise<Readonly<Record<"young" | "old", readonly TimedSlice[]>> | null> {
-    const old = this.#old;
-    const young = await DayCluster.start(this.#plan);
+  /**
+   * The end: from that time on, or when the young cluster is there.
+   * @returns slices of the same seconds; null: it did not get there, or the day was cut off
+   */
+  async #besideYoung(lastMs: number): Promise<Together | null> {
+    const { broken } = this.#old;
+    let young: DayCluster | null = null;
     try {
-      if (!(await this.#begin(young, this.#endMs))) return null;
-      await old.until(Math.max(lastMs, performance.now() + PAUSE_MS));
-      const fromMs = performance.now();
-      await old.until(this.#endMs);
-      const toMs = performance.now();
-      return { young: young.slices.between(fromMs, toMs), old: old.slices.between(fromMs, toMs) };
+      young = await DayCluster.start(this.#plan);
+      const last = (await this.#begin(young, this.#endMs)) ? await this.#both(young, lastMs) : null;
+      clearInterval(this.#minutes);
+      await young.stop();
+      await young.followed();
+      await young.audit();
+      return last;
+    } catch (error) {
+      broken.push(`the young cluster: ${String(error)}`);
+      return null;
     } finally {
-      try {
-        await young.stop();
-        await young.followed();
-        await young.audit();
-        old.broken.push(...young.broken.map((line) => `the young cluster: ${line}`));
-      } finally {
-        await young.erase();
-      }
+      broken.push(...(young?.broken ?? []).map((line) => `the young cluster: ${line}`));
+      await young?.erase();
     }
+  }
+
+  async #both(young: DayCluster, lastMs: number): Promise<Together | null> {
+    const old = this.#old;
+    await old.until(Math.max(lastMs, performance.now() + PAUSE_MS));
+    const fromMs = performance.now();
+    await old.until(this.#endMs);
+    const toMs = performance.now();
+    if (toMs < this.#endMs - SLICE_MS) return null;
+    return together(young.slices.between(fromMs, toMs), old.slices.between(fromMs, toMs));
   }
 
   /**
@@ -197,10 +211,20 @@ class Day {
     for (let round = 0; round < ROUNDS; round++) {
       await old.until(startMs + round * roundMs);
       const hasRestarts = performance.now() < halfMs;
-      if (!hasRestarts && !isWarm) isWarm = await old.warmUp(this.#warmAnswers, performance.now() + roundMs);
+      if (!hasRestarts && !isWarm) isWarm = await old.warmUp(this.#warmAnswers, endMs - roundMs);
       const ended = await old.takeRound(hasRestarts ? [UPGRADE, ...TURNS] : TURNS, endMs);
       if (ended !== "taken") return ended === "late" && isWarm && round > 0;
     }
     return isWarm;
   }
+}
+
+function together(young: readonly TimedSlice[], old: readonly TimedSlice[]): Together {
+  const tickOf = ({ endMs }: TimedSlice): number => Math.round(endMs / SLICE_MS);
+  const ticks = (slices: readonly TimedSlice[]): ReadonlySet<number> => new Set(slices.map(tickOf));
+  const [ofYoung, ofOld] = [ticks(young), ticks(old)];
+  return {
+    young: young.filter((slice) => ofOld.has(tickOf(slice))),
+    old: old.filter((slice) => ofYoung.has(tickOf(slice))),
+  };
 }
