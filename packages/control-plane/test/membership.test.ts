@@ -158,14 +158,20 @@ describe("what a node has said", () => {
   const keeps = (node: QuietMachine, other: QuietMachine): boolean =>
     node.promises.peers.has(raftIdKey(other.identity.raftId));
 
-  test("is kept while it may come back, and forgotten when it has left for good", async () => {
+  /** A cluster of four; the three that stay keep the word of the one that is to go. */
+  async function fourWithWords() {
     const setup = await ready(["a", "b", "c", "d"]);
     const { cluster } = setup;
     const leader = leaderOf(cluster);
-    const [gone, absent, follower] = cluster.nodes.filter((node) => node !== leader);
-    if (gone === undefined || absent === undefined || follower === undefined) throw new Error("a cluster of four");
+    const [gone, other, follower] = cluster.nodes.filter((node) => node !== leader);
+    if (gone === undefined || other === undefined || follower === undefined) throw new Error("a cluster of four");
     await anchor(cluster, leader, 1);
-    await cluster.until(() => [leader, absent, follower].every((node) => keeps(node, gone)), "all keep its word");
+    await cluster.until(() => [leader, other, follower].every((node) => keeps(node, gone)), "all keep its word");
+    return { setup, cluster, leader, gone, other, follower };
+  }
+
+  test("is kept while it may come back, and forgotten when it has left for good", async () => {
+    const { setup, cluster, leader, gone, other: absent, follower } = await fourWithWords();
     cluster.crash(absent);
     await cluster.time.advance(100);
     expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
@@ -179,12 +185,7 @@ describe("what a node has said", () => {
   });
 
   test("is kept until the promise file names an entry as signed that follows the removal", async () => {
-    const setup = await ready(["a", "b", "c", "d"]);
-    const { cluster } = setup;
-    const leader = leaderOf(cluster);
-    const [gone, mute, follower] = cluster.nodes.filter((node) => node !== leader);
-    if (gone === undefined || mute === undefined || follower === undefined) throw new Error("a cluster of four");
-    await cluster.until(() => [leader, mute, follower].every((node) => keeps(node, gone)), "all keep its word");
+    const { setup, cluster, leader, gone, other: mute, follower } = await fourWithWords();
     // Without its newest key a node signs nothing.
     const { card } = rotatedCosigner(mute.identity);
     expect(await change(setup, { newKeys: [card] })).toMatchObject(APPLIED);
@@ -192,7 +193,7 @@ describe("what a node has said", () => {
     expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
     await cluster.until(() => !keeps(leader, gone) && !keeps(follower, gone), "those that sign have dropped its word");
     await cluster.until(() => mute.live().membership.group.hasLeft(gone.nodeId), "the other knows that it has left");
-    for (let record = 1; record <= 3; record++) await anchor(cluster, leader, record);
+    for (let record = 2; record <= 4; record++) await anchor(cluster, leader, record);
     await cluster.time.advance(5000);
     expect(keeps(mute, gone)).toBe(true);
   });
