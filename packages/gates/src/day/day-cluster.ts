@@ -111,6 +111,11 @@ export class DayCluster {
     return this.#answered >= enough;
   }
 
+  /** From here on clients ask half as often: another cluster on the machine has as many. */
+  async share(): Promise<void> {
+    await this.#setPace("shared");
+  }
+
   async until(timeMs: number, isEnough: () => boolean = () => false): Promise<void> {
     while (performance.now() < timeMs && !isEnough() && !this.#options.isOver()) {
       await delay(Math.max(0, Math.min(POLL_MS, timeMs - performance.now())));

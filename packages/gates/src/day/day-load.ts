@@ -5,12 +5,17 @@ import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { Recorder } from "@event-anchoring/testkit/faults";
 
-/** How many clients write at each node, and how often. That of the day is part of what its figures are of. */
-const PACES = { warmUp: { writersOfNode: 8, everyMs: 0 }, day: { writersOfNode: 1, everyMs: 250 } } as const;
+/**
+ * How many clients write at each node, and how often, and how long readers pause. That of the day is part of what its
+ * figures are of. Two clusters that share a machine ask of it together what one asks of it in the day.
+ */
+const PACES = {
+  warmUp: { writersOfNode: 8, everyMs: 0, readPauseMs: 250, verifyPauseMs: 500 },
+  day: { writersOfNode: 1, everyMs: 250, readPauseMs: 250, verifyPauseMs: 500 },
+  shared: { writersOfNode: 1, everyMs: 500, readPauseMs: 500, verifyPauseMs: 1000 },
+} as const;
 export type Pace = keyof typeof PACES;
 const BATCH_EVENTS = 8;
-const READ_PAUSE_MS = 250;
-const VERIFY_PAUSE_MS = 500;
 const TRY_TIMEOUT_MS = 3000;
 /** Verified are the newest: a read of what lies on the disk is no matter of the load. */
 const NEWEST = 50;
@@ -39,7 +44,7 @@ export class DayLoad {
   private constructor({ setup, apiKey, recorder, name, pace, onAnswer }: DayLoadOptions) {
     const { nodes } = setup.cluster.file;
     const origins = nodes.map(({ origin_fingerprint: origin }) => origin);
-    const { writersOfNode, everyMs } = PACES[pace];
+    const { writersOfNode, everyMs, readPauseMs, verifyPauseMs } = PACES[pace];
     this.#writers = Array.from({ length: writersOfNode * nodes.length }, (_, at) => {
       return new RecordWriter({
         nodes,
@@ -58,12 +63,12 @@ export class DayLoad {
         node,
         apiKey,
         origins,
-        pauseMs: READ_PAUSE_MS,
+        pauseMs: readPauseMs,
         onHead: (head) => recorder.heads.push(head),
         onRefusal,
         onRead: (answer, startedMs, endedMs) => onAnswer("latest", answer, endedMs - startedMs),
       }),
-      new VerifyingReader({ apiUrl: node.api_url, apiKey, recorder, onRefusal, onAnswer }),
+      new VerifyingReader({ apiUrl: node.api_url, apiKey, recorder, pauseMs: verifyPauseMs, onRefusal, onAnswer }),
     ]);
     this.#runs = Promise.all([...this.#writers, ...this.#readers].map((client) => client.run()));
     // Whoever stops them hears of it.
@@ -102,6 +107,7 @@ function kindOf(path: string): string {
 
 type VerifyingOptions = Pick<DayLoadOptions, "apiKey" | "recorder" | "onAnswer"> & {
   readonly apiUrl: string;
+  readonly pauseMs: number;
   readonly onRefusal: (answer: LoadAnswer) => void;
 };
 
@@ -122,7 +128,7 @@ class VerifyingReader {
       const events = this.#options.recorder.anchored.slice(-NEWEST).filter(({ kind }) => kind === "event");
       const event = events[round++ % Math.max(1, events.length)];
       if (event !== undefined) await this.#verify(event.anchorId, event.content);
-      await delay(VERIFY_PAUSE_MS);
+      await delay(this.#options.pauseMs);
     }
     await this.#client.close();
   }

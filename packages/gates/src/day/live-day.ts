@@ -24,6 +24,8 @@ const PART_MIN_MS = 50_000;
 const ROUNDS = 4;
 /** A second cluster is warmed up beside a first one with clients: it may take so many times as long. */
 const BESIDE = 1.5;
+/** Parts for which both have clients: these ask half as often. */
+const SHARED_PARTS = 2;
 const MINUTE_MS = 60_000;
 const MB = 1e6;
 /** Files that grow by whole segments, or by what the last vacuum has not given back, on three nodes. */
@@ -82,7 +84,7 @@ export async function liveDay(plan: DayPlan): Promise<DayResult> {
 }
 
 /**
- * Memory and disk in the end are compared with those in the beginning. Time is not: a machine that others use too is
+ * Memory and disk after the turns are compared with those before them. Time is not: a machine that others use too is
  * another one an hour later. In the end a second cluster is brought to where the first one was when its day began, and
  * both have the same clients at the same time: what the old one takes is compared with what the young one takes.
  */
@@ -125,21 +127,23 @@ class Day {
       // By half of the day the turns begin, warm or not.
       const isWarm = await this.#begin(this.#old, startMs + (this.#endMs - startMs) / 2);
       const warmMs = performance.now();
-      const partMs = this.#isLong ? Math.max(PART_MIN_MS, (this.#endMs - warmMs) / 10) : 0;
-      const lastMs = this.#endMs - partMs;
-      const first = await this.#first(warmMs + partMs);
-      const youngMs = this.#isLong && isWarm ? lastMs - BESIDE * (warmMs - startMs) : lastMs;
-      const isWhole = await this.#takeTurns(youngMs - PAUSE_MS);
-      if (!this.#isLong || !isWarm || !isWhole) {
+      const isJudged = this.#isLong && isWarm;
+      const partMs = isJudged ? Math.max(PART_MIN_MS, (this.#endMs - warmMs) / 10) : 0;
+      const sharedMs = this.#endMs - SHARED_PARTS * partMs;
+      const youngMs = isJudged ? sharedMs - BESIDE * (warmMs - startMs) : this.#endMs;
+      const first = await this.#undisturbed(warmMs + partMs);
+      const isWhole = await this.#takeTurns(youngMs - partMs - PAUSE_MS);
+      if (!isJudged || !isWhole) {
         await this.#old.until(this.#endMs);
         return null;
       }
-      await this.#old.until(youngMs);
-      const last = await this.#besideYoung(lastMs);
+      await this.#old.until(youngMs - partMs);
+      const last = await this.#undisturbed(youngMs);
+      const both = await this.#besideYoung(sharedMs);
       // It may have taken so long to bring the young one there that there is no such end.
-      if (last === null || last.old.length * SLICE_MS <= partMs / 2) return null;
-      const sizes = { first: first.slices, last: last.old };
-      return { ratios: judge(sizes, { first: last.young, last: last.old }, STEPS), share: first.share };
+      if (both === null || both.old.length * SLICE_MS <= partMs) return null;
+      const space = { first: first.slices, last: last.slices };
+      return { ratios: judge(space, { first: both.young, last: both.old }, STEPS), share: first.share };
     } finally {
       clearInterval(this.#minutes);
     }
@@ -154,8 +158,8 @@ class Day {
     return !this.#isLong || (await cluster.takeRound(TURNS, this.#endMs)) === "taken";
   }
 
-  /** The undisturbed beginning, up to that time. */
-  async #first(untilMs: number): Promise<{ readonly slices: readonly TimedSlice[]; readonly share: number }> {
+  /** Clients, and no turns, up to that time. */
+  async #undisturbed(untilMs: number): Promise<{ readonly slices: readonly TimedSlice[]; readonly share: number }> {
     const { readings, slices } = this.#old;
     const [fromMs, before] = [performance.now(), readings.processorMs()];
     await this.#old.until(untilMs);
@@ -165,20 +169,20 @@ class Day {
   }
 
   /**
-   * The end: from that time on, or when the young cluster is there.
+   * Both with clients: from that time on, or when the young cluster is there.
    * @returns slices of the same seconds; null: it did not get there, or the day was cut off
    */
-  async #besideYoung(lastMs: number): Promise<Together | null> {
+  async #besideYoung(sharedMs: number): Promise<Together | null> {
     const { broken } = this.#old;
     let young: DayCluster | null = null;
     try {
       young = await DayCluster.start(this.#plan);
-      const last = (await this.#begin(young, this.#endMs)) ? await this.#both(young, lastMs) : null;
+      const both = (await this.#begin(young, this.#endMs)) ? await this.#both(young, sharedMs) : null;
       clearInterval(this.#minutes);
       await young.stop();
       await young.followed();
       await young.audit();
-      return last;
+      return both;
     } catch (error) {
       broken.push(`the young cluster: ${String(error)}`);
       return null;
@@ -188,9 +192,11 @@ class Day {
     }
   }
 
-  async #both(young: DayCluster, lastMs: number): Promise<Together | null> {
+  async #both(young: DayCluster, sharedMs: number): Promise<Together | null> {
     const old = this.#old;
-    await old.until(Math.max(lastMs, performance.now() + PAUSE_MS));
+    await old.until(sharedMs);
+    await Promise.all([old.share(), young.share()]);
+    await old.until(performance.now() + PAUSE_MS);
     const fromMs = performance.now();
     await old.until(this.#endMs);
     const toMs = performance.now();
