@@ -95,7 +95,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "testkit",
   ],
   bench: ["protocol", "node-crypto", "api-contract", "sdk-typescript", "dev-cluster", "testkit"],
-  gates: ["cli", "simulator", "testkit"],
+  gates: ["cli", "dev-cluster", "simulator", "testkit"],
 };
 
 /** Packages with more than one door, for those who cannot take all of it. */

@@ -10,6 +10,8 @@ import { eraseClusterFolder, openClusterFolder } from "./cluster-folder.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { EmbeddedNode } from "./embedded-node.ts";
 import { makeFirstApiKey } from "./first-api-key.ts";
+import { NODE_FLAGS } from "./node-flags.ts";
+import type { NodeFlags } from "./node-flags.ts";
 import { openPostgresInstallation } from "./postgres-installation.ts";
 import { openNodeWitnesses } from "./node-witness.ts";
 import { LOOPBACK, PortClaims } from "./ports.ts";
@@ -42,6 +44,8 @@ export interface EmbeddedClusterOptions {
   readonly firstPort?: number;
   /** Settings of each node's Postgres, over those that it has here. Default: none. */
   readonly postgresSettings?: Readonly<Record<string, string>>;
+  /** How Node is started for each process. Default: `NODE_FLAGS`. */
+  readonly nodeFlags?: NodeFlags;
   readonly faultHooks?: FaultHooks;
   readonly reporter: Reporter;
 }
@@ -178,6 +182,7 @@ export class EmbeddedCluster {
         postgresPort: socketNumbers.next(),
         logEntriesKept: options.logEntriesKept ?? null,
         postgresSettings: options.postgresSettings ?? {},
+        nodeFlags: options.nodeFlags ?? NODE_FLAGS,
         witness: witnesses.get(node.nodeId) ?? null,
         faultHooks: options.faultHooks ?? {},
         onPid: (name, pid) => {

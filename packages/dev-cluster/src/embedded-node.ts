@@ -12,7 +12,7 @@ import type { NodePorts } from "./ports.ts";
 import { OWNER_ROLE, ROLES_SQL } from "./postgres-roles.ts";
 import { EmbeddedPostgres } from "./postgres.ts";
 import type { PostgresInstallation } from "./postgres-installation.ts";
-import { NODE_FLAGS } from "./node-flags.ts";
+import type { NodeFlags } from "./node-flags.ts";
 import { RotatingLog } from "./rotating-log.ts";
 import { SupervisedPostgres } from "./supervised-postgres.ts";
 import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
@@ -36,6 +36,7 @@ export interface EmbeddedNodeOptions {
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
   readonly postgresSettings: Readonly<Record<string, string>>;
+  readonly nodeFlags: NodeFlags;
   /** Null: it witnesses no other logs. */
   readonly witness: NodeWitness | null;
   readonly faultHooks: FaultHooks;
@@ -191,15 +192,10 @@ export class EmbeddedNode {
     for (const log of this.#logs) log.close();
   }
 
-  #process(
-    name: ProcessName,
-    packageName: "api" | "control-plane",
-    config: string,
-    log: RotatingLog,
-  ): SupervisedProcess {
+  #process(name: ProcessName, packageName: keyof NodeFlags, config: string, log: RotatingLog): SupervisedProcess {
     return new SupervisedProcess({
       name: `${this.id} ${packageName}`,
-      nodeFlags: NODE_FLAGS[packageName],
+      nodeFlags: this.#options.nodeFlags[packageName],
       script: processScript(packageName),
       args: ["--config", config],
       environment: this.#options.faultHooks.environment?.(this.id, name) ?? {},

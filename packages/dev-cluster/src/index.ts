@@ -15,5 +15,6 @@ export type { EmbeddedNode, ProcessName } from "./embedded-node.ts";
 export type { NetworkAddress } from "./fault-hooks.ts";
 export { startCommand } from "./start.ts";
 export { MALLOC_ENVIRONMENT, NODE_FLAGS } from "./node-flags.ts";
+export type { NodeFlags } from "./node-flags.ts";
 export { terminalReporter } from "./terminal-reporter.ts";
 export type { Terminal } from "./terminal-reporter.ts";

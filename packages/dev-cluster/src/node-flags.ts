@@ -1,3 +1,6 @@
+/** Flags of Node, for each process of a node. */
+export type NodeFlags = Readonly<Record<"api" | "control-plane", readonly string[]>>;
+
 /**
  * How Node is started for each process of a node; deploy/ starts them alike, which a test compares. All was measured on
  * 2 vCPU with writes of 500 anchors, pairs in turns.
@@ -8,10 +11,10 @@
  * - The old space may grow by 40 % before it is collected, where Node lets it grow up to fourfold. With both, a control
  *   plane holds 300 MB instead of 480 and an api process 267 instead of 318, at 0.96 of the processor time.
  */
-export const NODE_FLAGS = {
+export const NODE_FLAGS: NodeFlags = {
   api: ["--max-semi-space-size=64", "--heap-growing-percent=40"],
   "control-plane": ["--max-semi-space-size=24", "--heap-growing-percent=40"],
-} as const;
+};
 
 /**
  * How glibc keeps freed memory.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Seeded } from "@event-anchoring/simulator";
 import { complaintAbout } from "../src/day/day-load.ts";
-import { isEnoughDecided, judge } from "../src/day/judge.ts";
+import { ALL_KINDS, isEnoughDecided, judge } from "../src/day/judge.ts";
 import type { Ratio, Slice } from "../src/day/judge.ts";
 import type { DayResult } from "../src/day/live-day.ts";
 import { unplannedEnds } from "../src/day/turns.ts";
@@ -102,6 +102,7 @@ describe("a day in which something grew", () => {
     ["memory by an eighth", { memory: 338 * MB }, "memory and disk memory"],
     ["processor time by a fifth", { each: 37 }, PROCESSOR],
     ["latency by a third", { event: 16 }, "p50 event"],
+    ["latency by a third, together", { event: 16 }, `p50 ${ALL_KINDS}`],
     ["latency to the threefold", { event: 36 }, "p99 event"],
   ])("is found: %s", (_what, over, name) => {
     expect(often(over, name)).toEqual({ broken: DAYS });
@@ -127,6 +128,49 @@ describe("a day in which something grew", () => {
   });
 });
 
+test("a size that follows what is asked in the same minute is compared as time is", () => {
+  const [space, time] = [
+    { first: part(1), last: part(2, { memory: 400 * MB }) },
+    { first: part(3, { memory: 400 * MB }), last: part(4, { memory: 400 * MB }) },
+  ];
+  expect(verdicts(judge(space, time, {}, ["memory"]))).toMatchObject({ "memory and disk memory": "holds" });
+  expect(verdicts(judge(time, space, {}, ["memory"]))).toMatchObject({ "memory and disk memory": "broken" });
+});
+
+describe("latency of all kinds together", () => {
+  const KINDS = ["claim", "grant", "event", "batch", "latest", "verify", "revocation"];
+  /** Slices with requests of seven kinds, alike but for noise. */
+  const ofKinds = (seed: number, over: Partial<Series> = {}): readonly Slice[] => {
+    const each = KINDS.map((kind, at) => ({ kind, slices: part(seed * KINDS.length + at, { events: 12, ...over }) }));
+    return part(seed).map((slice, at) => {
+      const latencies = each.map(({ kind, slices }) => [kind, slices[at]?.latencies["event"] ?? []]);
+      return { ...slice, latencies: Object.fromEntries(latencies) };
+    });
+  };
+  const verdictsOf = (last: readonly Slice[]): readonly Ratio["verdict"][] => {
+    const middles = judged(ofKinds(1), last).filter(({ group }) => group === "p50");
+    const isTogether = ({ name }: Ratio): boolean => name === ALL_KINDS;
+    const ordered = [...middles.filter(isTogether), ...middles.filter((ratio) => !isTogether(ratio))];
+    return ordered.map(({ verdict }) => verdict);
+  };
+
+  test("is decided where most kinds are not, having too few requests each", () => {
+    const [together, ...middles] = verdictsOf(ofKinds(2));
+    expect(together).toBe("holds");
+    expect(middles.filter((verdict) => verdict === "undecided").length).toBeGreaterThan(KINDS.length / 2);
+    expect(verdictsOf(ofKinds(2, { event: 15.5 }))[0]).toBe("broken");
+  });
+
+  test("is the geometric mean of the p50s", () => {
+    const slices = (first: number, other: number): readonly Slice[] =>
+      part(1).map((slice) => ({ ...slice, latencies: { claim: Array(6).fill(first), grant: Array(6).fill(other) } }));
+    const ratio = judged(slices(10, 40), slices(20, 20)).find(({ name }) => name === ALL_KINDS);
+    expect(ratio?.first).toBeCloseTo(20);
+    expect(ratio?.last).toBeCloseTo(20);
+    expect(ratio).toMatchObject({ group: "p50", verdict: "holds" });
+  });
+});
+
 describe("a day that says too little", () => {
   const reasons = (first: readonly Slice[], last: readonly Slice[]): readonly (string | null)[] =>
     judged(first, last).map(({ verdict, reason }) => (verdict === "undecided" ? reason : verdict));
@@ -137,10 +181,12 @@ describe("a day that says too little", () => {
       "too few slices of which the processor time is known",
       "too few slices",
       "too few slices",
+      "too few slices",
     ]);
     expect(reasons(part(1, { events: 10 }), part(2, { events: 4 }))).toEqual([
       "holds",
       "too few samples: 48 of 60",
+      "too few samples of a kind: 48 of 60",
       "too few samples: 48 of 60",
       "too few samples: 48 of 500",
     ]);
@@ -174,7 +220,7 @@ describe("minutes of a day", () => {
     expect(accountOf(day, 10)).toMatchObject({
       count: 10,
       failures: [],
-      figures: { "minutes judged": 10, "ratios that hold": 4, "ratios undecided": 0, "ratios broken": 0 },
+      figures: { "minutes judged": 10, "ratios that hold": 5, "ratios undecided": 0, "ratios broken": 0 },
     });
   });
 
@@ -187,7 +233,7 @@ describe("minutes of a day", () => {
   test("do not count if too much of it is undecided: latency of few requests, or memory", () => {
     const idle = accountOf(judgedAs(part(2, { events: 4 })), 10);
     expect(idle).toMatchObject({ count: 0, failures: [] });
-    expect(idle.figures).toMatchObject({ "minutes not judged": 10, "ratios that hold": 1, "ratios undecided": 3 });
+    expect(idle.figures).toMatchObject({ "minutes not judged": 10, "ratios that hold": 1, "ratios undecided": 4 });
     const unread = accountOf(
       judgedAs(part(2, busy).map((slice, at) => (at < 8 ? { ...slice, sizes: {} } : slice))),
       10,
@@ -203,21 +249,19 @@ describe("minutes of a day", () => {
     expect(grown).toMatchObject({ count: 0, figures: { "minutes of days with a failure": 10, "ratios broken": 1 } });
   });
 
-  test("are judged enough if memory, disk and processor are decided, and half of the p50s", () => {
-    const ratio = (group: Ratio["group"], verdict: Ratio["verdict"]): Ratio => {
-      return { group, name: "", first: 1, last: 1, ratio: 1, low: 1, high: 1, verdict, reason: null };
+  test("are judged enough if memory, disk, processor time and the p50s together are decided", () => {
+    const ratio = (group: Ratio["group"], verdict: Ratio["verdict"], name = ""): Ratio => {
+      return { group, name, first: 1, last: 1, ratio: 1, low: 1, high: 1, verdict, reason: null };
     };
-    const steady = [ratio("memory and disk", "holds"), ratio("processor time", "holds")];
-    const [held, open] = [ratio("p50", "holds"), ratio("p50", "undecided")];
-    expect(isEnoughDecided([...steady, held, open, ratio("p99", "undecided")])).toBe(true);
-    expect(isEnoughDecided([...steady, held, open, open])).toBe(false);
-    expect(isEnoughDecided(steady)).toBe(false);
-    expect(isEnoughDecided([ratio("memory and disk", "holds"), ratio("processor time", "undecided"), held])).toBe(
-      false,
-    );
-    expect(isEnoughDecided([ratio("memory and disk", "undecided"), ratio("processor time", "holds"), held])).toBe(
-      false,
-    );
+    const together = ratio("p50", "holds", ALL_KINDS);
+    const whole = [ratio("memory and disk", "holds"), ratio("processor time", "holds"), together];
+    expect(isEnoughDecided([...whole, ratio("p50", "undecided"), ratio("p99", "undecided")])).toBe(true);
+    for (const one of whole) {
+      const open = { ...one, verdict: "undecided" } as const;
+      expect(isEnoughDecided(whole.map((each) => (each === one ? open : each)))).toBe(false);
+    }
+    expect(isEnoughDecided(whole.filter((each) => each !== together))).toBe(false);
+    expect(isEnoughDecided([])).toBe(false);
   });
 });
 

@@ -123,8 +123,7 @@ async function sumsOf(sessions: readonly SqlSession[]) {
 }
 
 /**
- * The resident set without the young generation. V8 makes that larger and smaller as requests come and go, up to the
- * bound that the nodes are started with: by 50 MB within a minute. What lasts has left it.
+ * The resident set without the young generation, which nodes of a day have in a fixed size. What lasts has left it.
  * @returns NaN if the process has told nothing
  */
 function lastingBytes(scrape: Scrape, prefix: string): number {

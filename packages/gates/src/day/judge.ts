@@ -45,8 +45,8 @@ const SLICES_MIN = 6;
 const SAMPLES_MIN = { p50: 60, p99: 500 } as const;
 const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 const GROUPS = ["p50", "p99"] as const;
-/** A day that leaves more of the p50s undecided says little of latency. A short one has too few requests for p99s. */
-const P50_DECIDED_MIN = 0.5;
+/** The geometric mean of the p50s of all kinds: seven times as many requests tell more than those of one kind. */
+export const ALL_KINDS = "all kinds together";
 const RESAMPLES = 200;
 /** The bounds leave out so much at each end. */
 const TAIL = 0.01;
@@ -55,26 +55,33 @@ const TAIL = 0.01;
  * @param space the beginning and the end: memory and disk are compared in these
  * @param time a young and an old cluster at the same time: processor time and latency are compared in these
  * @param steps by size: growth by less than so much is how it moves anyhow, and no growth. Default: 0
+ * @param momentary sizes that follow what is asked in the same minute: they are compared as time is
  */
-export function judge(space: DayParts, time: DayParts, steps: Readonly<Record<string, number>> = {}): readonly Ratio[] {
+export function judge(
+  space: DayParts,
+  time: DayParts,
+  steps: Readonly<Record<string, number>> = {},
+  momentary: readonly string[] = [],
+): readonly Ratio[] {
   const sizes = namesOf(space, ({ sizes: held }) => held);
   const kinds = namesOf(time, ({ latencies }) => latencies);
   const together = alignedOf(time);
   return [
-    ...sizes.map((name) => sizeRatio(name, space, steps[name] ?? 0)),
+    ...sizes.map((name) => sizeRatio(name, momentary.includes(name) ? together : space, steps[name] ?? 0)),
     processorRatio(together),
+    allKindsRatio(kinds, together),
     ...kinds.flatMap((kind) => latencyRatios(kind, together)),
   ];
 }
 
-/** Whether a day has judged enough to count: memory, disk and processor time are all decided, and half of the p50s. */
+/**
+ * Whether a day has judged enough to count: memory, disk, processor time and the p50s together are decided. A kind of
+ * its own may be left open, and is a failure if it is above the limit.
+ */
 export function isEnoughDecided(ratios: readonly Ratio[]): boolean {
-  const isDecided = ({ verdict }: Ratio): boolean => verdict !== "undecided";
-  const middles = ratios.filter(({ group }) => group === "p50");
-  const steady = ratios.filter(({ group }) => group !== "p50" && group !== "p99");
-  const isSteadyDecided = steady.length > 0 && steady.every(isDecided);
-  const isLatencyDecided = middles.length > 0 && middles.filter(isDecided).length >= P50_DECIDED_MIN * middles.length;
-  return isSteadyDecided && isLatencyDecided;
+  const wanted = ratios.filter(({ group, name }) => name === ALL_KINDS || (group !== "p50" && group !== "p99"));
+  const isComplete = wanted.length > 1 && wanted.some(({ name }) => name === ALL_KINDS);
+  return isComplete && wanted.every(({ verdict }) => verdict !== "undecided");
 }
 
 function namesOf({ first, last }: DayParts, of: (slice: Slice) => object): readonly string[] {
@@ -139,10 +146,25 @@ interface Read {
   readonly last: number;
 }
 
+function allKindsRatio(kinds: readonly string[], parts: DayParts): Ratio {
+  const ofKinds = kinds.map((kind) => latenciesOf(kind));
+  const middle = (part: readonly Slice[]): number =>
+    Math.exp(
+      ofKinds.reduce((total, of) => total + Math.log(at(sorted(part.flatMap(of)), QUANTILES.p50)), 0) / ofKinds.length,
+    );
+  const middles = ({ first, last }: DayParts): Read => ({ first: middle(first), last: middle(last) });
+  const figures = { group: "p50", name: ALL_KINDS, ...middles(parts) } as const;
+  if (isShort(parts)) return undecided(figures, "too few slices");
+  const least = Math.min(...ofKinds.map((of) => samplesOf(parts, of)));
+  if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples of a kind: ${least} of ${SAMPLES_MIN.p50}`);
+  const bounds = boundsOf(pairedResamples(parts).map((other) => growth(middles(other))));
+  return decided({ ...figures, ratio: growth(figures), ...bounds }, true);
+}
+
 function latencyRatios(kind: string, parts: DayParts): readonly Ratio[] {
-  const of = ({ latencies }: Slice): readonly number[] => latencies[kind] ?? [];
+  const of = latenciesOf(kind);
   const own = quantilesOf(parts, of);
-  const least = Math.min(...[parts.first, parts.last].map((part) => part.flatMap(of).length));
+  const least = samplesOf(parts, of);
   const others = pairedResamples(parts).map((other) => quantilesOf(other, of));
   return GROUPS.map((group) => {
     const figures = { group, name: kind, ...own[group] };
@@ -158,10 +180,18 @@ function growth({ first, last }: Read): number {
   return last / first;
 }
 
-function quantilesOf(
-  { first, last }: DayParts,
-  of: (slice: Slice) => readonly number[],
-): Readonly<Record<(typeof GROUPS)[number], Read>> {
+type Latencies = (slice: Slice) => readonly number[];
+
+function latenciesOf(kind: string): Latencies {
+  return ({ latencies }) => latencies[kind] ?? [];
+}
+
+/** In the part that has fewer. */
+function samplesOf({ first, last }: DayParts, of: Latencies): number {
+  return Math.min(...[first, last].map((part) => part.flatMap(of).length));
+}
+
+function quantilesOf({ first, last }: DayParts, of: Latencies): Readonly<Record<(typeof GROUPS)[number], Read>> {
   const [before, after] = [sorted(first.flatMap(of)), sorted(last.flatMap(of))];
   const read = (share: number): Read => ({ first: at(before, share), last: at(after, share) });
   return { p50: read(QUANTILES.p50), p99: read(QUANTILES.p99) };

@@ -30,6 +30,8 @@ const MINUTE_MS = 60_000;
 const MB = 1e6;
 /** Files that grow by whole segments, or by what the last vacuum has not given back, on three nodes. */
 const STEPS: Readonly<Record<string, number>> = { [SIZES.wal]: 3 * 16.8 * MB, [SIZES.logTable]: 3 * MB };
+/** The log keeps a number of entries. These hold the more, the more is asked at once: a fifth, on a slow machine. */
+const MOMENTARY = [SIZES.log] as const;
 
 export interface DayPlan {
   readonly seed: number;
@@ -143,7 +145,8 @@ class Day {
       // It may have taken so long to bring the young one there that there is no such end.
       if (both === null || both.old.length * SLICE_MS <= partMs) return null;
       const space = { first: first.slices, last: last.slices };
-      return { ratios: judge(space, { first: both.young, last: both.old }, STEPS), share: first.share };
+      const time = { first: both.young, last: both.old };
+      return { ratios: judge(space, time, STEPS, MOMENTARY), share: first.share };
     } finally {
       clearInterval(this.#minutes);
     }

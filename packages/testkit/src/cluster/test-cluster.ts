@@ -21,7 +21,7 @@ export interface TestCluster {
 
 /** A real cluster in a folder of its own, with its processes run from the build. Call `erase()` in the end. */
 export async function startTestCluster(
-  options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "postgresSettings" | "faultHooks"> = {},
+  options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "postgresSettings" | "nodeFlags" | "faultHooks"> = {},
 ): Promise<TestCluster> {
   const notices: string[] = [];
   const reporter = {
