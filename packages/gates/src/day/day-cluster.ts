@@ -1,11 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { NODE_FLAGS } from "@event-anchoring/dev-cluster";
 import { Seeded } from "@event-anchoring/simulator";
 import { until } from "@event-anchoring/testkit";
 import { assertHeadsChained } from "@event-anchoring/testkit/clients";
 import { LastingFollower, servedChain, startTestCluster } from "@event-anchoring/testkit/cluster";
 import { Recorder, audit } from "@event-anchoring/testkit/faults";
-import type { NodeFlags } from "@event-anchoring/dev-cluster";
 import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { DayLoad, complaintAbout } from "./day-load.ts";
@@ -14,6 +12,7 @@ import { DayReadings } from "./day-readings.ts";
 import { DaySlices } from "./day-slices.ts";
 import { dropGuests, firstKey, unplannedEnds, wordsOfNodes, wrongErasures } from "./turns.ts";
 import type { DayAtWork, MadeKey, Turn } from "./turns.ts";
+import { NODE_FLAGS_OF_DAY } from "./young-generation.ts";
 
 /** The least that can be set: the log reaches its bound in minutes, and a new node installs a snapshot. */
 const LOG_ENTRIES_KEPT = 1000;
@@ -24,14 +23,6 @@ const POSTGRES_SETTINGS = {
   checkpoint_timeout: "30s",
   autovacuum_naptime: "5s",
 } as const;
-/**
- * V8 lets the young generation shrink as it collects all, and keeps the pages for minutes: a process of which nothing
- * else changed held up to 130 MB more without its young generation. Here that is of a fixed size, the largest.
- */
-const NODE_FLAGS_OF_DAY: NodeFlags = {
-  api: [...NODE_FLAGS.api, "--min-semi-space-size=64"],
-  "control-plane": [...NODE_FLAGS["control-plane"], "--min-semi-space-size=24"],
-};
 /** Undisturbed, before what follows a turn. */
 export const PAUSE_MS = 10_000;
 /** What a turn may take that has not had one yet. */

@@ -1,12 +1,14 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { scrapeOf } from "@event-anchoring/testkit/clients";
+import type { NodeFlags } from "@event-anchoring/dev-cluster";
 import type { Scrape } from "@event-anchoring/testkit/clients";
 import { nodeFiles } from "@event-anchoring/testkit/cluster";
 import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/overload";
 import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { ProcessGroup } from "@event-anchoring/testkit/overload";
+import { youngBytes } from "./young-generation.ts";
 
 const KB = 1024;
 /** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */
@@ -90,14 +92,14 @@ export class DayReadings {
     const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
     if (isAnyDown(entries)) return {};
     const scrapes = await Promise.all(entries.map(({ metrics_url: url }) => scrapeOf(url)));
-    const lasting = (prefix: string): number => {
-      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : lastingBytes(scrape, prefix)));
+    const lasting = (name: keyof NodeFlags): number => {
+      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : lastingBytes(scrape, name)));
       return bytes.reduce((sum, each) => sum + each, 0);
     };
     const postgres = clusterGroups(entries).find(({ kind }) => kind === "postgres");
     const memory = {
-      [SIZES.apiMemory]: lasting("anchoring_api"),
-      [SIZES.controlPlaneMemory]: lasting("anchoring_control_plane"),
+      [SIZES.apiMemory]: lasting("api"),
+      [SIZES.controlPlaneMemory]: lasting("control-plane"),
       // Shared buffers are of a fixed size, and fill as data is read.
       [SIZES.postgresMemory]: anonymousBytes(postgres),
     };
@@ -126,10 +128,9 @@ async function sumsOf(sessions: readonly SqlSession[]) {
  * The resident set without the young generation, which nodes of a day have in a fixed size. What lasts has left it.
  * @returns NaN if the process has told nothing
  */
-function lastingBytes(scrape: Scrape, prefix: string): number {
-  const resident = scrape.sumOf(`${prefix}_process_resident_memory_bytes`);
-  const young = scrape.sumOf(`${prefix}_nodejs_heap_space_size_total_bytes`, 'space="new"');
-  return resident === 0 || young === 0 ? NaN : resident - young;
+function lastingBytes(scrape: Scrape, name: keyof NodeFlags): number {
+  const resident = scrape.sumOf(`anchoring_${name.replace("-", "_")}_process_resident_memory_bytes`);
+  return resident === 0 ? NaN : resident - youngBytes(name);
 }
 
 function anonymousBytes(group: ProcessGroup | undefined): number {
