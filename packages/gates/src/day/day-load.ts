@@ -71,7 +71,7 @@ export class DayLoad {
       new VerifyingReader({ apiUrl: node.api_url, apiKey, recorder, pauseMs: verifyPauseMs, onRefusal, onAnswer }),
     ]);
     this.#runs = Promise.all([...this.#writers, ...this.#readers].map((client) => client.run()));
-    // Whoever stops them hears of it.
+    // `stop` rejects with it.
     this.#runs.catch(() => {});
   }
 

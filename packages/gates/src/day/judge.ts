@@ -47,6 +47,8 @@ const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 const GROUPS = ["p50", "p99"] as const;
 /** The geometric mean of the p50s of all kinds: seven times as many requests tell more than those of one kind. */
 export const ALL_KINDS = "all kinds together";
+/** A day has to decide these. */
+const WANTED: readonly Ratio["group"][] = ["memory and disk", "processor time", "p50"];
 const RESAMPLES = 200;
 /** The bounds leave out so much at each end. */
 const TAIL = 0.01;
@@ -79,8 +81,10 @@ export function judge(
  * its own may be left open, and is a failure if it is above the limit.
  */
 export function isEnoughDecided(ratios: readonly Ratio[]): boolean {
-  const wanted = ratios.filter(({ group, name }) => name === ALL_KINDS || (group !== "p50" && group !== "p99"));
-  const isComplete = wanted.length > 1 && wanted.some(({ name }) => name === ALL_KINDS);
+  const isWanted = ({ group, name }: Ratio): boolean =>
+    WANTED.includes(group) && (group !== "p50" || name === ALL_KINDS);
+  const wanted = ratios.filter(isWanted);
+  const isComplete = WANTED.every((each) => wanted.some(({ group }) => group === each));
   return isComplete && wanted.every(({ verdict }) => verdict !== "undecided");
 }
 
