@@ -8,7 +8,7 @@ import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import { DayLoad, complaintAbout } from "./day-load.ts";
 import type { Pace } from "./day-load.ts";
-import { DayReadings } from "./day-readings.ts";
+import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices } from "./day-slices.ts";
 import { dropGuests, firstKey, unplannedEnds, wordsOfNodes, wrongErasures } from "./turns.ts";
 import type { DayAtWork, MadeKey, Turn } from "./turns.ts";
@@ -30,6 +30,7 @@ const TURN_MS = 45_000;
 /** What clients get for their last answers on a machine that does other things too. */
 const STOP_TIMEOUT_MS = 600_000;
 const POLL_MS = 500;
+const MB = 1e6;
 
 export interface DayClusterOptions {
   /** What its turns choose, they choose by this. */
@@ -138,6 +139,15 @@ export class DayCluster {
       await this.until(performance.now() + PAUSE_MS);
     }
     return "taken";
+  }
+
+  /** Says what its processes hold now, as it was read last. */
+  sayMemory(): void {
+    const names = [SIZES.apiMemory, SIZES.controlPlaneMemory, SIZES.postgresMemory];
+    const last = this.slices.slices.findLast(({ sizes }) => names.every((name) => sizes[name] !== undefined));
+    if (last === undefined) return;
+    const told = names.map((name) => `${name} ${((last.sizes[name] ?? NaN) / MB).toFixed(0)} MB`);
+    this.#options.say(`  ${told.join(", ")}`);
   }
 
   /** Ends the clients, and what is read. */

@@ -167,6 +167,7 @@ class Day {
     const [fromMs, before] = [performance.now(), readings.processorMs()];
     await this.#old.until(untilMs);
     const toMs = performance.now();
+    this.#old.sayMemory();
     const share = (readings.processorMs() - before) / ((toMs - fromMs) * availableParallelism());
     return { slices: slices.between(fromMs, toMs), share };
   }
@@ -203,6 +204,7 @@ class Day {
     const fromMs = performance.now();
     await old.until(this.#endMs);
     const toMs = performance.now();
+    for (const cluster of [old, young]) cluster.sayMemory();
     if (toMs < this.#endMs - SLICE_MS) return null;
     return together(young.slices.between(fromMs, toMs), old.slices.between(fromMs, toMs));
   }
@@ -222,6 +224,7 @@ class Day {
       const hasRestarts = performance.now() < halfMs;
       if (!hasRestarts && !isWarm) isWarm = await old.warmUp(this.#warmAnswers, endMs - roundMs);
       const ended = await old.takeRound(hasRestarts ? [UPGRADE, ...TURNS] : TURNS, endMs);
+      old.sayMemory();
       if (ended !== "taken") return ended === "late" && isWarm && round > 0;
     }
     return isWarm;
