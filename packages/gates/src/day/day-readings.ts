@@ -8,6 +8,7 @@ import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/ov
 import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { ProcessGroup } from "@event-anchoring/testkit/overload";
+import { youngBytes } from "./young-generation.ts";
 
 const KB = 1024;
 /** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */
@@ -124,14 +125,12 @@ async function sumsOf(sessions: readonly SqlSession[]) {
 }
 
 /**
- * The resident set without the young generation, whose size V8 chooses. What lasts has left it.
+ * The resident set without the young generation, which nodes of a day have in a fixed size. What lasts has left it.
  * @returns NaN if the process has told nothing
  */
 function lastingBytes(scrape: Scrape, name: keyof NodeFlags): number {
-  const metric = `anchoring_${name.replace("-", "_")}`;
-  const resident = scrape.sumOf(`${metric}_process_resident_memory_bytes`);
-  const young = scrape.sumOf(`${metric}_nodejs_heap_space_size_total_bytes`, 'space="new"');
-  return resident === 0 || young === 0 ? NaN : resident - young;
+  const resident = scrape.sumOf(`anchoring_${name.replace("-", "_")}_process_resident_memory_bytes`);
+  return resident === 0 ? NaN : resident - youngBytes(name);
 }
 
 function anonymousBytes(group: ProcessGroup | undefined): number {

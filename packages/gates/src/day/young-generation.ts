@@ -2,6 +2,7 @@ import { NODE_FLAGS } from "@event-anchoring/dev-cluster";
 import type { NodeFlags } from "@event-anchoring/dev-cluster";
 
 const LARGEST = /^--max-semi-space-size=(\d+)$/u;
+const MIB = 2 ** 20;
 
 /**
  * How Node is started in a day: with a young generation that has its largest size from the beginning. By itself V8 lets
@@ -13,11 +14,19 @@ export const NODE_FLAGS_OF_DAY: NodeFlags = {
   "control-plane": withLargest("control-plane"),
 };
 
+/**
+ * Bytes of the young generation of a process in a day: two semi-spaces. What a process itself tells is less after each
+ * full collection, while V8 keeps the pages.
+ */
+export function youngBytes(name: keyof NodeFlags): number {
+  return 2 * semiSpaceMib(name) * MIB;
+}
+
 function withLargest(name: keyof NodeFlags): readonly string[] {
   return [...NODE_FLAGS[name], `--min-semi-space-size=${semiSpaceMib(name)}`];
 }
 
-/** V8 takes the next power of two for the largest: with 24 MiB it begins with 24, and comes to 32. */
+/** V8 takes the next power of two as the largest: with 24 MiB it begins with 24, and comes to 32. */
 function semiSpaceMib(name: keyof NodeFlags): number {
   const [mib] = NODE_FLAGS[name].flatMap((flag) => LARGEST.exec(flag)?.[1] ?? []);
   if (mib === undefined) throw new Error(`${name} is started without a bound of its young generation`);
