@@ -10,6 +10,7 @@ import { DayLoad, complaintAbout } from "./day-load.ts";
 import type { Pace } from "./day-load.ts";
 import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices } from "./day-slices.ts";
+import { collectAll } from "./full-collection.ts";
 import { dropGuests, firstKey, unplannedEnds, wordsOfNodes, wrongErasures } from "./turns.ts";
 import type { DayAtWork, MadeKey, Turn } from "./turns.ts";
 import { NODE_FLAGS_OF_DAY } from "./young-generation.ts";
@@ -23,7 +24,7 @@ const POSTGRES_SETTINGS = {
   checkpoint_timeout: "30s",
   autovacuum_naptime: "5s",
 } as const;
-/** Undisturbed, before what follows a turn. */
+/** Undisturbed, before what follows a turn or a full collection. */
 export const PAUSE_MS = 10_000;
 /** What a turn may take that has not had one yet. */
 const TURN_MS = 45_000;
@@ -139,6 +140,13 @@ export class DayCluster {
       await this.until(performance.now() + PAUSE_MS);
     }
     return "taken";
+  }
+
+  /** Its processes drop what nobody holds any more: what they hold then is no matter of when V8 has done so. */
+  async collectGarbage(): Promise<void> {
+    this.sayMemory();
+    await collectAll(this.#day.nodeIds.map((id) => this.#setup.entry(id)));
+    await this.until(performance.now() + PAUSE_MS);
   }
 
   /** Says what its processes hold now, as it was read last. */

@@ -25,7 +25,7 @@ const ROUNDS = 4;
 /** A second cluster is warmed up beside a first one with clients: it may take so many times as long. */
 const BESIDE = 1.5;
 /** Parts for which both have clients: these ask half as often. */
-const SHARED_PARTS = 2;
+const SHARED_PARTS = 3;
 const MINUTE_MS = 60_000;
 const MB = 1e6;
 /** Files that grow by whole segments, or by what the last vacuum has not given back, on three nodes. */
@@ -161,9 +161,10 @@ class Day {
     return !this.#isLong || (await cluster.takeRound(TURNS, this.#endMs)) === "taken";
   }
 
-  /** Clients, and no turns, up to that time. */
+  /** Clients, and no turns, up to that time. It begins with a full collection. */
   async #undisturbed(untilMs: number): Promise<{ readonly slices: readonly TimedSlice[]; readonly share: number }> {
     const { readings, slices } = this.#old;
+    await this.#old.collectGarbage();
     const [fromMs, before] = [performance.now(), readings.processorMs()];
     await this.#old.until(untilMs);
     const toMs = performance.now();
@@ -200,7 +201,8 @@ class Day {
     const old = this.#old;
     await old.until(sharedMs);
     await Promise.all([old.share(), young.share()]);
-    await old.until(performance.now() + PAUSE_MS);
+    // It drops compiled code too: both have to compile again.
+    await Promise.all([old.collectGarbage(), young.collectGarbage()]);
     const fromMs = performance.now();
     await old.until(this.#endMs);
     const toMs = performance.now();
