@@ -10,10 +10,9 @@ import { DayLoad, complaintAbout } from "./day-load.ts";
 import type { Pace } from "./day-load.ts";
 import { DayReadings, SIZES } from "./day-readings.ts";
 import { DaySlices } from "./day-slices.ts";
-import { collectAll } from "./full-collection.ts";
+import { COLLECTED_WHEN_ASKED, collectAll } from "./full-collection.ts";
 import { dropGuests, firstKey, unplannedEnds, wordsOfNodes, wrongErasures } from "./turns.ts";
 import type { DayAtWork, MadeKey, Turn } from "./turns.ts";
-import { NODE_FLAGS_OF_DAY } from "./young-generation.ts";
 
 /** The least that can be set: the log reaches its bound in minutes, and a new node installs a snapshot. */
 const LOG_ENTRIES_KEPT = 1000;
@@ -88,7 +87,7 @@ export class DayCluster {
     const setup = await startTestCluster({
       logEntriesKept: LOG_ENTRIES_KEPT,
       postgresSettings: POSTGRES_SETTINGS,
-      nodeFlags: NODE_FLAGS_OF_DAY,
+      nodeFlags: COLLECTED_WHEN_ASKED,
     });
     try {
       const key = await firstKey(setup);

@@ -8,7 +8,6 @@ import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/ov
 import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { ProcessGroup } from "@event-anchoring/testkit/overload";
-import { youngBytes } from "./young-generation.ts";
 
 const KB = 1024;
 /** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */
@@ -92,14 +91,14 @@ export class DayReadings {
     const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
     if (isAnyDown(entries)) return {};
     const scrapes = await Promise.all(entries.map(({ metrics_url: url }) => scrapeOf(url)));
-    const lasting = (name: keyof NodeFlags): number => {
-      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : lastingBytes(scrape, name)));
+    const resident = (name: keyof NodeFlags): number => {
+      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : residentBytes(scrape, name)));
       return bytes.reduce((sum, each) => sum + each, 0);
     };
     const postgres = clusterGroups(entries).find(({ kind }) => kind === "postgres");
     const memory = {
-      [SIZES.apiMemory]: lasting("api"),
-      [SIZES.controlPlaneMemory]: lasting("control-plane"),
+      [SIZES.apiMemory]: resident("api"),
+      [SIZES.controlPlaneMemory]: resident("control-plane"),
       // Shared buffers are of a fixed size, and fill as data is read.
       [SIZES.postgresMemory]: anonymousBytes(postgres),
     };
@@ -124,13 +123,10 @@ async function sumsOf(sessions: readonly SqlSession[]) {
   return { tables, log, logTable, anchors: sum("anchors"), origins: sum("origins") };
 }
 
-/**
- * The resident set without the young generation, which nodes of a day have in a fixed size. What lasts has left it.
- * @returns NaN if the process has told nothing
- */
-function lastingBytes(scrape: Scrape, name: keyof NodeFlags): number {
-  const resident = scrape.sumOf(`anchoring_${name.replace("-", "_")}_process_resident_memory_bytes`);
-  return resident === 0 ? NaN : resident - youngBytes(name);
+/** @returns NaN if the process has told nothing */
+function residentBytes(scrape: Scrape, name: keyof NodeFlags): number {
+  const bytes = scrape.sumOf(`anchoring_${name.replace("-", "_")}_process_resident_memory_bytes`);
+  return bytes === 0 ? NaN : bytes;
 }
 
 function anonymousBytes(group: ProcessGroup | undefined): number {

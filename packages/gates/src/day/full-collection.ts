@@ -1,3 +1,4 @@
+import { NODE_FLAGS } from "@event-anchoring/dev-cluster";
 import type { ClusterFileNode, NodeFlags } from "@event-anchoring/dev-cluster";
 import { until } from "@event-anchoring/testkit";
 import { scrapeOf } from "@event-anchoring/testkit/clients";
@@ -7,14 +8,17 @@ const SIGNAL = "SIGUSR2";
 /** V8 drops what nobody holds, code too that did not run lately, moves the rest together, and gives its pages back. */
 const COLLECT = `process.on("${SIGNAL}", () => gc({ type: "major", flavor: "last-resort" }))`;
 
+const WHEN_ASKED = ["--expose-gc", `--import=data:text/javascript,${encodeURIComponent(COLLECT)}`];
+
 /** How Node is started for `collectAll`. */
-export const COLLECTED_WHEN_ASKED: readonly string[] = [
-  "--expose-gc",
-  `--import=data:text/javascript,${encodeURIComponent(COLLECT)}`,
-];
+export const COLLECTED_WHEN_ASKED: NodeFlags = {
+  api: [...NODE_FLAGS.api, ...WHEN_ASKED],
+  "control-plane": [...NODE_FLAGS["control-plane"], ...WHEN_ASKED],
+};
 
 /**
- * Asks all processes of nodes for a full collection, and waits for it. A process that is down holds nothing.
+ * Asks all processes of nodes for a full collection of their main threads, and waits for it. A process that is down
+ * holds nothing.
  * @throws if one does not do it
  */
 export async function collectAll(nodes: readonly ClusterFileNode[]): Promise<void> {
