@@ -141,7 +141,7 @@ export class DayCluster {
     return "taken";
   }
 
-  /** Its processes drop what nobody holds any more: what they hold then is no matter of when V8 has done so. */
+  /** Its processes drop what nobody holds any more: what they hold then does not depend on when V8 last did so. */
   async collectGarbage(): Promise<void> {
     this.sayMemory();
     await collectAll(this.#day.nodeIds.map((id) => this.#setup.entry(id)));

@@ -2,12 +2,12 @@ import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { scrapeOf } from "@event-anchoring/testkit/clients";
 import type { NodeFlags } from "@event-anchoring/dev-cluster";
-import type { Scrape } from "@event-anchoring/testkit/clients";
 import { nodeFiles } from "@event-anchoring/testkit/cluster";
 import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/overload";
 import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { ProcessGroup } from "@event-anchoring/testkit/overload";
+import { toldOf } from "./process-told.ts";
 
 const KB = 1024;
 /** What `docs/operating/sizing.md` counts for a row of the raft log beside its payload. */
@@ -92,7 +92,7 @@ export class DayReadings {
     if (isAnyDown(entries)) return {};
     const scrapes = await Promise.all(entries.map(({ metrics_url: url }) => scrapeOf(url)));
     const resident = (name: keyof NodeFlags): number => {
-      const bytes = scrapes.map((scrape) => (scrape === null ? NaN : residentBytes(scrape, name)));
+      const bytes = scrapes.map((scrape) => toldOf(scrape, name)?.residentBytes ?? NaN);
       return bytes.reduce((sum, each) => sum + each, 0);
     };
     const postgres = clusterGroups(entries).find(({ kind }) => kind === "postgres");
@@ -121,12 +121,6 @@ async function sumsOf(sessions: readonly SqlSession[]) {
   // Every node holds every anchor and every origin: they are counted once for each node, as the tables are.
   const [tables, log, logTable] = [sum("tables"), sum("log"), sum("log_table")];
   return { tables, log, logTable, anchors: sum("anchors"), origins: sum("origins") };
-}
-
-/** @returns NaN if the process has told nothing */
-function residentBytes(scrape: Scrape, name: keyof NodeFlags): number {
-  const bytes = scrape.sumOf(`anchoring_${name.replace("-", "_")}_process_resident_memory_bytes`);
-  return bytes === 0 ? NaN : bytes;
 }
 
 function anonymousBytes(group: ProcessGroup | undefined): number {

@@ -2,12 +2,16 @@ import { NODE_FLAGS } from "@event-anchoring/dev-cluster";
 import type { ClusterFileNode, NodeFlags } from "@event-anchoring/dev-cluster";
 import { until } from "@event-anchoring/testkit";
 import { scrapeOf } from "@event-anchoring/testkit/clients";
-import type { Scrape } from "@event-anchoring/testkit/clients";
+import { toldOf } from "./process-told.ts";
+import type { ProcessTold } from "./process-told.ts";
 
-const SIGNAL = "SIGUSR2";
-/** V8 drops what nobody holds, code too that did not run lately, moves the rest together, and gives its pages back. */
-const COLLECT = `process.on("${SIGNAL}", () => gc({ type: "major", flavor: "last-resort" }))`;
-
+/** A process that was started for it answers with a full collection. */
+export const SIGNAL = "SIGUSR2";
+/**
+ * V8 drops what nobody holds, and then compiled code too, moves the rest together, and gives free pages back. With an
+ * argument, `gc` of Node 20 collects the young generation alone: the call without one is for that.
+ */
+const COLLECT = `process.on("${SIGNAL}", () => { gc(); gc({ type: "major", flavor: "last-resort" }); })`;
 const WHEN_ASKED = ["--expose-gc", `--import=data:text/javascript,${encodeURIComponent(COLLECT)}`];
 
 /** How Node is started for `collectAll`. */
@@ -32,18 +36,11 @@ export async function collectAll(nodes: readonly ClusterFileNode[]): Promise<voi
 
 async function collect(node: ClusterFileNode, name: keyof NodeFlags, pid: number | null): Promise<void> {
   if (pid === null) return;
-  const collections = async (): Promise<number | null> => countOf(await scrapeOf(node.metrics_url), name);
-  const before = await until(`the ${name} of ${node.id} tells its collections`, collections);
+  const told = async (): Promise<ProcessTold | null> => toldOf(await scrapeOf(node.metrics_url), name);
+  const before = await until(`the ${name} of ${node.id} tells its collections`, told);
   process.kill(pid, SIGNAL);
-  await until(
-    `the ${name} of ${node.id} has collected its garbage`,
-    async () => ((await collections()) ?? before) > before,
-  );
-}
-
-/** @returns null: the process has told nothing */
-function countOf(scrape: Scrape | null, name: keyof NodeFlags): number | null {
-  const prefix = `anchoring_${name.replace("-", "_")}_`;
-  if (scrape === null || scrape.sumOf(`${prefix}process_resident_memory_bytes`) === 0) return null;
-  return scrape.sumOf(`${prefix}nodejs_gc_duration_seconds_count`, 'kind="major"');
+  await until(`the ${name} of ${node.id} has collected its garbage`, async () => {
+    const now = await told();
+    return now !== null && now.majorCollections > before.majorCollections;
+  });
 }
