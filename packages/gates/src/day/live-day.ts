@@ -11,9 +11,9 @@ import { TURNS, UPGRADE } from "./turns.ts";
 /**
  * Answered requests after which processes and disks are as they will be: what runs often is compiled, and what a node
  * keeps a bounded number of, it then has that many of. Of an origin it keeps 4,096 leaves, of verdicts 20,480, and of
- * the pages of the state tree 4,369, which takes some ten thousand claims and grants. Three control planes held 670 to
- * 700 MB without their young generation after 24,000 answers, 730 after 36,000, and 727 after 69,000. Two quiet cores give
- * 320 to 375 answers a second; a machine that does other things gives fewer.
+ * the pages of the state tree 4,369, which takes some ten thousand claims and grants. Without their young generation,
+ * three control planes held 670 to 700 MB after 24,000 answers, 730 after 36,000, and 727 after 69,000. Two quiet cores
+ * give 320 to 375 answers a second; a machine that does other things gives fewer.
  */
 const WARM_ANSWERS_DEFAULT = 48_000;
 /** A shorter day has no parts that say anything. */
