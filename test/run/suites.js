@@ -25,7 +25,7 @@ export const SLOW = [
   "packages/control-plane/test/{cluster-faults,erasure-process,growth,records-cluster}.test.ts",
   "packages/dev-cluster/test/embedded-postgres.test.ts",
   "packages/explorer/test/browser/*.test.ts",
-  "packages/gates/test/{day-slices,days,key-turn,requests,server-words,shipped-page}.test.ts",
+  "packages/gates/test/{day-slices,days,key-turn,mutate,requests,server-words,shipped-page}.test.ts",
   "packages/provision/test/certs.test.ts",
   "packages/release/test/{debian-packages,npm-adapters,npm-programs,npm-sdk,spdx}.test.ts",
   "packages/records/test/record-book.test.ts",
