@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { parseBody, parseCreateBatch, verifyBatchSchema } from "@event-anchoring/api-contract";
 
-/** Milliseconds that one body may keep a process from everything else. */
+/** Milliseconds of processor time, on 2 vCPU, that one body may keep a process from everything else. */
 export const HOLD_MS_MAX = 100;
 
 /** Beyond these the code is compiled. */

@@ -1,4 +1,5 @@
 export { HOLD_MS_MAX, hostileBodies, hostileHolds } from "./hostile-bodies.ts";
+export { slownessOf } from "./machine-pace.ts";
 export { checkReadiness, othersShare, storm } from "./overload.ts";
 export type { Check, Storm } from "./overload.ts";
 export {

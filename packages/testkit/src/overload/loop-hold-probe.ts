@@ -1,7 +1,7 @@
 /**
  * Loaded into a Node process before its program (`--import`): measures how long one turn of its loop works. Told
  * "take hold" over the process's channel, it answers with the longest turn since the last time, in milliseconds of
- * processor time: the same on a busy machine. Linux.
+ * processor time: others on the machine add what they slow it down by, and not what they make it wait. Linux.
  */
 import { readFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";

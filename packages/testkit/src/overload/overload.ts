@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { HttpConnection } from "../clients/http-connection.ts";
+import { pieceMs } from "./machine-pace.ts";
 import type { CpuReading } from "./process-usage.ts";
 
 const TIMEOUT_MS = 30_000;
@@ -45,6 +46,8 @@ export interface Check {
   readonly tookMs: number;
   /** How long, within it, the threads on its way were ready to run while the processors did something else. */
   readonly queuedMs: number;
+  /** Processor time of a piece of work right after it: see `slownessOf`. */
+  readonly pieceMs: number;
 }
 
 /** How long a process's main thread has been ready to run and has not run, since it began. Linux. */
@@ -64,7 +67,8 @@ export async function checkReadiness(url: string, pids: readonly number[], isOve
     const connection = new HttpConnection({ url, headers: {}, timeoutMs: TIMEOUT_MS });
     const [atMs, before] = [performance.now(), queued()];
     const { status } = await connection.send({ path: "/readyz", body: null });
-    checks.push({ status, tookMs: performance.now() - atMs, queuedMs: queued() - before });
+    const tookMs = performance.now() - atMs;
+    checks.push({ status, tookMs, queuedMs: queued() - before, pieceMs: pieceMs() });
     connection.close();
     await pause(CHECK_PAUSE_MS);
   }
