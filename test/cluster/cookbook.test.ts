@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startTestCluster } from "@event-anchoring/testkit/cluster";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import { installAnchorctl } from "./installed-anchorctl.ts";
 
 // What the cookbook tells people to type, typed as it is there: the blocks of a page one after the other, in one shell.
 
 const COOKBOOK = fileURLToPath(new URL("../../docs/cookbook", import.meta.url));
-const ANCHORCTL = fileURLToPath(new URL("../../packages/cli/bin/anchorctl.js", import.meta.url));
 
-/** In a checkout `npx --no anchorctl` runs the program of the checkout; here as well, from a folder elsewhere. */
+/** In a checkout `npx --no anchorctl` runs the program of the checkout; here the one that is installed. */
 const NPX = `npx() { if [ "$1 $2" != "--no anchorctl" ]; then return 99; fi; shift 2; "$NODE" "$ANCHORCTL" "$@"; }
 set -euo pipefail
 `;
@@ -59,9 +59,11 @@ const SAID: Readonly<Record<string, readonly RegExp[]>> = {
 
 let setup: TestCluster;
 let home: string;
+let anchorctl: string;
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "anchoring-cookbook-"));
+  anchorctl = installAnchorctl(join(home, "installed"));
   setup = await startTestCluster();
 }, 240_000);
 
@@ -74,7 +76,7 @@ afterAll(async () => {
 async function typed(page: string): Promise<{ readonly status: number | null; readonly said: string }> {
   const text = readFileSync(join(COOKBOOK, page), "utf8");
   const commands = [...text.matchAll(/^```sh\n([^]*?)^```/gmu)].map(([, block]) => block ?? "").join("\n");
-  const env = { ...process.env, NODE: process.execPath, ANCHORCTL, ANCHORCTL_CLUSTER: setup.cluster.root };
+  const env = { ...process.env, NODE: process.execPath, ANCHORCTL: anchorctl, ANCHORCTL_CLUSTER: setup.cluster.root };
   const child = spawn("bash", ["-c", `exec 2>&1\n${NPX}${commands}`], {
     cwd: home,
     env,

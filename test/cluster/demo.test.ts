@@ -2,14 +2,13 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { issueOperatorCertificate } from "@event-anchoring/provision";
 import { until } from "@event-anchoring/testkit";
 import { startTestCluster } from "@event-anchoring/testkit/cluster";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
+import { installAnchorctl } from "./installed-anchorctl.ts";
 
-const ANCHORCTL = fileURLToPath(new URL("../../packages/cli/bin/anchorctl.js", import.meta.url));
 const REVOKED_EVERYWHERE_MS = 1000;
 /** What a read of an anchor that nobody has is answered, with a key that is taken and with one that is not. */
 const TAKEN = 404;
@@ -18,9 +17,11 @@ const NO_ANCHOR = "0".repeat(64);
 
 let setup: TestCluster;
 let home: string;
+let program: string;
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "anchoring-demo-"));
+  program = installAnchorctl(join(home, "installed"));
   setup = await startTestCluster();
 }, 240_000);
 
@@ -37,7 +38,7 @@ interface Run {
 
 /** The program as it is installed, in a folder that has no cluster. */
 async function run(...args: readonly string[]): Promise<Run> {
-  const child = spawn(process.execPath, [ANCHORCTL, ...args], { cwd: home, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [program, ...args], { cwd: home, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));
