@@ -23,6 +23,8 @@ export interface JudgedHistory extends HistoryVerdict {
   readonly operationsMeanwhile: number;
 }
 
+/** Two cores give thousands of operations within seconds; with other work on them, within minutes. */
+const LOAD_TIMEOUT_MS = 300_000;
 /** How often in all an inconclusive history is repeated. */
 const TRIES_MAX = 3;
 
@@ -46,7 +48,7 @@ async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<Ju
   const load = await HistoryLoad.start(faulty, writers);
   const meanwhile = new MeanwhileCount(() => load.operations);
   try {
-    await load.more(loadBefore);
+    await load.more(loadBefore, LOAD_TIMEOUT_MS);
     const struck = meanwhile.counting(noted(nemesis, load));
     process.stdout.write(describeInjection(await injectFaults(faulty, load, [struck], holdMs)));
   } finally {
