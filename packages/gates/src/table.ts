@@ -16,7 +16,7 @@ export function tableOf(gates: readonly Gate[], lines: readonly ResultLine[], ha
     const ofNow = batchesOf(lines, gate.name, hashOf(gate));
     const [here, all] = [totalsOf(ofNow), totalsOf(ever)];
     const commits = [...new Set(ofNow.map(({ commit }) => `\`${commit}\``))].join(", ");
-    const open = failuresOf(gates, lines).filter((each) => ofNow.includes(each.batch) && isOpen(each));
+    const open = failuresOf(lines).filter(({ batch, mended }) => ofNow.includes(batch) && mended === null);
     const isReached = here.count >= gate.firstStop && open.length === 0 ? "reached" : "";
     return `| ${gate.name} | ${gate.counts} | ${number(here.count)} | ${commits} | ${here.failures} | ${number(
       gate.firstStop,
@@ -29,7 +29,7 @@ export function tableOf(gates: readonly Gate[], lines: readonly ResultLine[], ha
     "",
     ...figureLines(gates, lines, hashOf),
     "",
-    ...failureLines(gates, lines),
+    ...failureLines(lines),
   ].join("\n");
 }
 
@@ -74,22 +74,14 @@ interface ShownFailure {
   readonly failure: Failure;
   /** null: not yet. */
   mended: MendedLine["mended"] | null;
-  /** What was counted on the same code since, without another failure. */
-  heldFor: number;
-  /** What that has to be, so that the failure is the machine's. Infinity: it is none of the machine's. */
-  readonly holdsFrom: number;
-}
-
-function isOpen({ mended, heldFor, holdsFrom }: ShownFailure): boolean {
-  return mended === null && heldFor < holdsFrom;
 }
 
 /** More failures of a batch that one commit has mended have one row, with the first of them. */
 const ROWS_MAX = 4;
 
-function failureLines(gates: readonly Gate[], lines: readonly ResultLine[]): readonly string[] {
+function failureLines(lines: readonly ResultLine[]): readonly string[] {
   const batches = lines.filter(isBatch).length;
-  const shown = failuresOf(gates, lines);
+  const shown = failuresOf(lines);
   if (shown.length === 0) return [batches === 0 ? "No batch has been run." : "No batch has had a failure."];
   return ["| failure | seed | on | what | mended by |", "|---|---|---|---|---|", ...alikeIn(shown).flatMap(rowsOf)];
 }
@@ -114,31 +106,19 @@ function alikeIn(shown: readonly ShownFailure[]): readonly (readonly ShownFailur
 function rowsOf(group: readonly ShownFailure[]): readonly string[] {
   const isFolded = group.length > ROWS_MAX;
   const others = isFolded ? ` and ${group.length - 1} more of that batch` : "";
-  return (isFolded ? group.slice(0, 1) : group).map((each) => {
-    const { batch, failure } = each;
-    const seed = `${failure.seed}${others}`;
-    return `| ${batch.gate} | ${seed} | \`${batch.commit}\` | ${cell(failure.what)} | ${endOf(each)} |`;
+  return (isFolded ? group.slice(0, 1) : group).map(({ batch, failure, mended }) => {
+    const where = mended?.in === "judge" ? ", in what runs and judges" : "";
+    const by = mended === null ? "not yet" : `\`${mended.commit}\`${where}`;
+    return `| ${batch.gate} | ${failure.seed}${others} | \`${batch.commit}\` | ${cell(failure.what)} | ${by} |`;
   });
 }
 
-function endOf(each: ShownFailure): string {
-  if (isOpen(each)) return "not yet";
-  const { mended, heldFor } = each;
-  if (mended === null) return `nothing: the same code has held for ${number(heldFor)} since`;
-  return `\`${mended.commit}\`${mended.in === "judge" ? ", in what runs and judges" : ""}`;
-}
-
 /** A commit mends what was seen before it; the same seed that fails later is another failure. */
-function failuresOf(gates: readonly Gate[], lines: readonly ResultLine[]): readonly ShownFailure[] {
+function failuresOf(lines: readonly ResultLine[]): readonly ShownFailure[] {
   const shown: ShownFailure[] = [];
   for (const line of lines) {
     if (isBatch(line)) {
-      for (const each of shown) {
-        const isOnTheSame = each.batch.gate === line.gate && each.batch.sources === line.sources;
-        if (isOnTheSame) each.heldFor = line.failures.length === 0 ? each.heldFor + line.count : 0;
-      }
-      const gate = gates.find(({ name }) => name === line.gate);
-      shown.push(...line.failures.map((failure) => shownOf(gate, line, failure)));
+      for (const failure of line.failures) shown.push({ batch: line, failure, mended: null });
       continue;
     }
     const { mended } = line;
@@ -148,11 +128,6 @@ function failuresOf(gates: readonly Gate[], lines: readonly ResultLine[]): reado
     }
   }
   return shown;
-}
-
-function shownOf(gate: Gate | undefined, batch: BatchLine, failure: Failure): ShownFailure {
-  const isOfMachine = gate?.isOfMachine?.(failure.what) === true;
-  return { batch, failure, mended: null, heldFor: 0, holdsFrom: isOfMachine ? gate.firstStop : Infinity };
 }
 
 /** Characters of a failure; the file has all of it. */

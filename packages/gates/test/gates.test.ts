@@ -282,22 +282,6 @@ describe("the table", () => {
     expect(table).toContain("`89abcde`, in what runs and judges");
   });
 
-  test("ends a failure that may be the machine's when the first stop was reached after it without another", () => {
-    const timed = { ...gate("a"), isOfMachine: (what: string) => what.startsWith("p50, ") };
-    const failed = line({ sources: "two", count: 0, failures: [{ seed: "3", what: "p50, event: broken" }] });
-    const held = line({ sources: "two", count: 5, from: 4, to: 4 });
-    const rowAfter = (...lines: readonly BatchLine[]): string | undefined =>
-      /(?<=p50, event: broken \| ).*(?= \|$)/mu.exec(tableOf([timed], [failed, ...lines], hashOf))?.[0];
-    expect([rowAfter(), rowAfter(held)]).toEqual(["not yet", "not yet"]);
-    expect(rowAfter(held, { ...held, sources: "one" })).toBe("not yet");
-    expect(rowAfter(held, failed, held)).toBe("not yet");
-    expect(rowAfter(held, held)).toBe("nothing: the same code has held for 10 since");
-    expect(tableOf([timed], [failed, held, held], hashOf)).toContain("| 1 | 10 | reached |");
-    const lost = { ...failed, failures: [{ seed: "3", what: "an acknowledged anchor is lost" }] };
-    expect(tableOf([timed], [lost, held, held], hashOf)).toContain("lost | not yet |");
-    expect(tableOf([gate("a")], [failed, held, held], hashOf)).toContain("broken | not yet |");
-  });
-
   test("has one row for many failures of a batch that one commit has mended, and the beginning of what is long", () => {
     const failed = line({
       failures: [1, 2, 3, 4, 5, 6, 7].map((seed) => ({ seed: `${seed}`, what: "x".repeat(500) })),

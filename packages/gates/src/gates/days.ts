@@ -6,8 +6,6 @@ import type { Figures, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 
 const GROUPS = ["memory and disk", "processor time", "p50", "p99"] as const;
-/** A noisy machine gives to some processes less than to others. */
-const TIMED: readonly Ratio["group"][] = ["processor time", "p50", "p99"];
 const JUDGED = "minutes judged";
 const SHARE = "processors that the nodes took, in %";
 const SHOWN = 5;
@@ -34,7 +32,6 @@ export const DAYS: Gate = {
     [SHARE, JUDGED],
     ...GROUPS.map(namesOf).map(({ worst, minutes }) => [worst, minutes] as const),
   ]),
-  isOfMachine: (what) => TIMED.some((group) => what.startsWith(`${group}, `)),
   missing: () => (process.platform === "linux" ? null : "memory is what /proc says"),
   run: async ({ from: seed, forMs, isOver, note, fail, say }) => {
     let minutes = 0;

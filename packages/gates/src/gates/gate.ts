@@ -42,11 +42,6 @@ export interface Gate {
   readonly missing: () => string | null;
   /** Figures that are not shown as sums, and what they are divided by: another figure, or null for the count. */
   readonly means?: Readonly<Record<string, string | null>>;
-  /**
-   * Whether a failure is of something that the machine does too, such as time. One that is on the same code is open
-   * until the first stop was reached after it without another failure.
-   */
-  readonly isOfMachine?: (what: string) => boolean;
   /** Resolves when the batch is over. An error ends it, and is a failure. */
   readonly run: (batch: Batch) => Promise<void>;
 }
