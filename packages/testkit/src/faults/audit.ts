@@ -17,7 +17,7 @@ import type { TestCluster } from "../cluster/test-cluster.ts";
 import { until } from "../until.ts";
 import { brokenPromises } from "./checks.ts";
 import { brokenByLog } from "./log-checks.ts";
-import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
+import { type AnchoredRecord, type Recorder, type SeenCosignature, receiptJson } from "./recorder.ts";
 import { storedLog } from "./stored-log.ts";
 import type { StoredLeaf } from "./stored-log.ts";
 
@@ -120,8 +120,9 @@ function badReceipts(
   trustRoots: TrustRootChain,
   crypto: Crypto,
 ): readonly string[] {
-  return anchored.flatMap(({ receipt: value, anchorId, kind, content }) => {
-    const { receipt } = receiptFromJson(value);
+  return anchored.flatMap((record) => {
+    const { anchorId, kind, content } = record;
+    const { receipt } = receiptFromJson(receiptJson(record));
     const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
     const expect = { anchorId: hexToBytes(anchorId, 32), ...event };
     const { failure } = verifyReceipt({ receipt, trustRoots, expect }, crypto);

@@ -1,5 +1,5 @@
 import { bytesToHex, parseCheckpoint, parseNote } from "@event-anchoring/protocol";
-import type { AnchoredRecord, Recorder, SeenHead } from "./recorder.ts";
+import { type AnchoredRecord, type Recorder, type SeenHead, receiptJson } from "./recorder.ts";
 
 /** What must hold for everything that was answered, by any node. Each line is a broken promise. */
 export function brokenPromises(recorder: Recorder): readonly string[] {
@@ -38,7 +38,9 @@ function rootOf(by: string, seen: Pick<SeenHead, "originFingerprint" | "treeSize
   return { by, key: `${seen.originFingerprint} size ${seen.treeSize}`, rootHash: seen.rootHash };
 }
 
-function receiptRoot({ receipt, anchorId, originFingerprint }: AnchoredRecord): readonly SaidRoot[] {
+function receiptRoot(record: AnchoredRecord): readonly SaidRoot[] {
+  const { anchorId, originFingerprint } = record;
+  const receipt = receiptJson(record);
   if (typeof receipt !== "object" || receipt === null || !("checkpoint" in receipt)) return [];
   const { treeSize, rootHash } = parseCheckpoint(parseNote(String(receipt.checkpoint)).text);
   const key = `${originFingerprint} size ${treeSize}`;

@@ -96,9 +96,10 @@ function anchoredBy(
   const body = JSON.parse(answer.text) as WireAnchored & { readonly results?: readonly WireAnchored[] };
   const told = body.results ?? [body];
   return records.map((wanted, at) => {
-    const { anchor, receipt } = told[at] ?? {};
+    const { anchor, receipt: wire } = told[at] ?? {};
     if (anchor === undefined) throw new Error(`the answer holds no anchor: ${answer.text.slice(0, 300)}`);
     const { anchor_id: anchorId, origin_fingerprint: originFingerprint, sequence, depth } = anchor;
+    const receipt = wire === undefined ? null : Buffer.from(JSON.stringify(wire));
     return { ...wanted, anchorId, originFingerprint, sequence, depth, receipt, startedMs, endedMs, tries };
   });
 }
