@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
 
@@ -81,6 +81,10 @@ function sumOf(fields: readonly string[], ...places: readonly number[]): number 
  * /proc would hold this process for 20 ms each time, and answers that it times would wait.
  */
 function childrenOf(pid: number): readonly number[] {
+  // Without it, what Postgres takes would be told as that of its first process alone.
+  if (process.platform === "linux" && !existsSync(`/proc/${process.pid}/task/${process.pid}/children`)) {
+    throw new Error("this kernel does not tell what a process has started: it lacks CONFIG_PROC_CHILDREN");
+  }
   return threadsOf(pid).flatMap((thread) => {
     const children = readOfProcess(pid, `task/${thread}/children`) ?? "";
     return children.split(" ").flatMap((child) => (child === "" ? [] : [Number(child)]));
