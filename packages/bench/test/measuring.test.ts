@@ -101,15 +101,15 @@ describe("what the processes used", () => {
   });
 
   test("is told for 1,000 units, the service's apart from the client's, and beside what others used", () => {
-    const before = { ms: { api: 100, client: 50 }, machineMs: 1000, cores: 2, atMs: 0 };
-    const after = { ms: { api: 300, client: 150 }, machineMs: 1400, cores: 2, atMs: 500 };
+    const before = { ms: { api: 100, client: 50 }, kernelMs: {}, machineMs: 1000, cores: 2, atMs: 0 };
+    const after = { ms: { api: 300, client: 150 }, kernelMs: {}, machineMs: 1400, cores: 2, atMs: 500 };
     const usage = usageBetween(before, after, 2000, { api: 90 });
     expect(usage).toEqual({ cpuMsPerThousand: { api: 100, client: 50 }, peakMb: { api: 90 }, otherShare: 0.1 });
     expect(usage === null ? null : serviceCpu(usage)).toBe(100);
   });
 
   test("is not told of nothing, nor when a reading is missing", () => {
-    const reading = { ms: { api: 100 }, machineMs: 1000, cores: 2, atMs: 0 };
+    const reading = { ms: { api: 100 }, kernelMs: {}, machineMs: 1000, cores: 2, atMs: 0 };
     expect(usageBetween(reading, reading, 0, {})).toBeNull();
     expect(usageBetween(null, reading, 10, {})).toBeNull();
     expect(usageBetween(reading, null, 10, {})).toBeNull();

@@ -37,10 +37,20 @@ function part(seed: number, over: Partial<Series> = {}, slices = SLICES): readon
     return {
       latencies: { event: Array.from({ length: events }, () => took(event)) },
       sizes: { memory: memory * dice.between(0.99, 1.01) },
-      processorMs: machine(at) * (idle + each * events) * dice.between(0.95, 1.05),
+      processorMs: { nodes: machine(at) * (idle + each * events) * dice.between(0.95, 1.05) },
     };
   });
 }
+
+const DAY: DayResult = {
+  broken: [],
+  judged: null,
+  turns: {},
+  anchored: 1000,
+  answered: 2000,
+  askedAgain: 0,
+  heads: 10,
+};
 
 /** The ratios if space and time have the same series. */
 function judged(
@@ -120,6 +130,15 @@ describe("a day in which something grew", () => {
     expect(verdicts(judged(first, last, { memory: 50 * MB }))["memory and disk memory"]).toBe("broken");
   });
 
+  test("is found in processor time of all processes together, and told with what grew most", () => {
+    const ofBoth = (api: number, postgres: number): readonly Slice[] =>
+      part(1).map((slice) => ({ ...slice, processorMs: { api: 60 * api, Postgres: 60 * postgres } }));
+    const day = { ...DAY, judged: { ratios: judged(ofBoth(10, 20), ofBoth(11, 28)), share: 0.4 } };
+    expect(accountOf(day, 10).failures).toEqual([
+      "processor time, for each request: 30 to 39, 1.300 (1.300 to 1.300): broken (Postgres 20 to 28, api 10 to 11)",
+    ]);
+  });
+
   test("is found in memory from the beginning to the end, and in time from the young cluster to the old", () => {
     const space = { first: part(1), last: part(2, { memory: 400 * MB, event: 36 }) };
     const time = { first: part(3, { memory: 500 * MB }), last: part(4) };
@@ -190,7 +209,7 @@ describe("a day that says too little", () => {
       "too few samples: 48 of 60",
       "too few samples: 48 of 500",
     ]);
-    const unknown = part(2).map((slice, at) => (at < 8 ? { ...slice, processorMs: NaN } : slice));
+    const unknown = part(2).map((slice, at) => (at < 8 ? { ...slice, processorMs: { nodes: NaN } } : slice));
     expect(reasons(part(1), unknown)[1]).toBe("too few slices of which the processor time is known");
   });
 
@@ -202,15 +221,7 @@ describe("a day that says too little", () => {
 
 describe("minutes of a day", () => {
   const busy = { events: 200 };
-  const day: DayResult = {
-    broken: [],
-    judged: { ratios: judged(part(1, busy), part(2, busy)), share: 0.4 },
-    turns: {},
-    anchored: 1000,
-    answered: 2000,
-    askedAgain: 0,
-    heads: 10,
-  };
+  const day: DayResult = { ...DAY, judged: { ratios: judged(part(1, busy), part(2, busy)), share: 0.4 } };
   const judgedAs = (last: readonly Slice[]): DayResult => ({
     ...day,
     judged: { ratios: judged(part(1, busy), last), share: 0.4 },
@@ -251,7 +262,7 @@ describe("minutes of a day", () => {
 
   test("are judged enough if memory, disk, processor time and the p50s together are decided", () => {
     const ratio = (group: Ratio["group"], verdict: Ratio["verdict"], name = ""): Ratio => {
-      return { group, name, first: 1, last: 1, ratio: 1, low: 1, high: 1, verdict, reason: null };
+      return { group, name, first: 1, last: 1, ratio: 1, low: 1, high: 1, verdict, reason: null, parts: [] };
     };
     const whole = [
       ratio("memory and disk", "holds"),

@@ -22,7 +22,12 @@ test("a group has what its processes have started, as long as that lives", async
 test("what a child has taken counts while it lives, and when it has ended", async () => {
   if (process.platform !== "linux") return;
   const group = { kind: "one", pids: [process.pid], hasChildren: true };
-  const takenMs = (): number => readCpu([group])?.ms["one"] ?? NaN;
+  const takenMs = (): number => {
+    const { ms, kernelMs } = readCpu([group]) ?? {};
+    expect(kernelMs?.["one"]).toBeGreaterThanOrEqual(0);
+    expect(kernelMs?.["one"]).toBeLessThanOrEqual(ms?.["one"] ?? NaN);
+    return ms?.["one"] ?? NaN;
+  };
   const beforeMs = takenMs();
   const work = "const end = performance.now() + 300; while (performance.now() < end);";
   const child = spawn(process.execPath, ["-e", `${work} console.log("done"); setInterval(() => {}, 60_000)`]);

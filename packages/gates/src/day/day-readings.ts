@@ -33,6 +33,13 @@ export const SIZES = {
   promises: "promise files for each origin",
 } as const;
 
+/** Whose processor time is read, as it is told; the kernel's for them apart. Together that is all a node takes. */
+const PROCESSES = {
+  api: "api processes",
+  control_plane: "control planes",
+  postgres: "Postgres",
+} as const;
+
 interface Tables {
   readonly tables: number;
   readonly anchors: number;
@@ -75,12 +82,15 @@ export class DayReadings {
     };
   }
 
-  /** Processor time that the nodes' processes have taken; NaN while one is down. */
-  processorMs(): number {
+  /** Processor time that the nodes' processes have taken, by what took it; NaN while one is down. */
+  processorMs(): Readonly<Record<string, number>> {
     const entries = this.#nodeIds.map((id) => this.#setup.entry(id));
-    if (isAnyDown(entries)) return NaN;
-    const ms = readCpu(clusterGroups(entries))?.ms;
-    return (ms?.["api"] ?? NaN) + (ms?.["control_plane"] ?? NaN) + (ms?.["postgres"] ?? NaN);
+    const reading = isAnyDown(entries) ? null : readCpu(clusterGroups(entries));
+    const told = Object.entries(PROCESSES).flatMap(([kind, name]) => {
+      const [ms, kernelMs] = [reading?.ms[kind] ?? NaN, reading?.kernelMs[kind] ?? NaN];
+      return [[name, ms - kernelMs] as const, [`the kernel for ${name}`, kernelMs] as const];
+    });
+    return Object.fromEntries(told);
   }
 
   async close(): Promise<void> {

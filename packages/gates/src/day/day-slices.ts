@@ -2,6 +2,8 @@ import type { Slice } from "./judge.ts";
 
 export const SLICE_MS = 5000;
 
+type Spent = Slice["processorMs"];
+
 /** A slice with its time. */
 export interface TimedSlice extends Slice {
   /** Milliseconds of this process's monotonic clock. */
@@ -13,9 +15,9 @@ export interface TimedSlice extends Slice {
 export class DaySlices {
   readonly slices: TimedSlice[] = [];
   readonly #sizes: () => Promise<Readonly<Record<string, number>>>;
-  readonly #processor: () => number;
+  readonly #processor: () => Spent;
   #latencies: Record<string, number[]> = {};
-  #spentMs: number;
+  #spentMs: Spent;
   #startMs = performance.now();
   #timer: NodeJS.Timeout | undefined = undefined;
   #reading: Promise<void> = Promise.resolve();
@@ -23,9 +25,9 @@ export class DaySlices {
 
   /**
    * @param sizes called at the end of each slice
-   * @param processor milliseconds that were taken up to now, NaN if that is not known
+   * @param processor milliseconds that were taken up to now, by what took them; NaN if that is not known
    */
-  constructor(sizes: () => Promise<Readonly<Record<string, number>>>, processor: () => number) {
+  constructor(sizes: () => Promise<Readonly<Record<string, number>>>, processor: () => Spent) {
     this.#sizes = sizes;
     this.#processor = processor;
     this.#spentMs = processor();
@@ -77,6 +79,11 @@ export class DaySlices {
 }
 
 /** A process that was started anew has taken less than the one before: what both took in the slice is not known. */
-function taken(before: number, after: number): number {
-  return after < before ? NaN : after - before;
+function taken(before: Spent, after: Spent): Spent {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, ms]) => {
+      const beforeMs = before[name] ?? NaN;
+      return [name, ms < beforeMs ? NaN : ms - beforeMs];
+    }),
+  );
 }

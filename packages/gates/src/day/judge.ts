@@ -7,8 +7,8 @@ export interface Slice {
   readonly latencies: Readonly<Record<string, readonly number[]>>;
   /** Bytes, or bytes for each anchor, by what they are. */
   readonly sizes: Readonly<Record<string, number>>;
-  /** What the nodes took of the processors, in milliseconds. NaN: not known, such as while a process is down. */
-  readonly processorMs: number;
+  /** What the nodes took of the processors, in milliseconds, by what took it. NaN: not known, as while it is down. */
+  readonly processorMs: Readonly<Record<string, number>>;
 }
 
 /** The beginning and the end of a day, or what was read of a young and an old cluster at the same time. */
@@ -37,6 +37,13 @@ export interface Ratio {
   readonly verdict: RatioVerdict;
   /** Why it is undecided; else null. */
   readonly reason: string | null;
+  /** What the figure is the sum of, the largest growth first: it tells where to look, and is not judged. */
+  readonly parts: readonly Part[];
+}
+
+/** A part of a figure, at the beginning and at the end. */
+export interface Part extends Read {
+  readonly name: string;
 }
 
 export const RATIO_MAX = 1.1;
@@ -98,7 +105,7 @@ function sizeRatio(name: string, parts: DayParts, step: number): Ratio {
   const middle = (slices: readonly Slice[]): number =>
     at(sorted(slices.map(({ sizes }) => sizes[name] ?? NaN)), QUANTILES.p50);
   const [first, last] = [middle(known.first), middle(known.last)];
-  const figures = { group: "memory and disk", name, first, last } as const;
+  const figures = { group: "memory and disk", name, first, last, parts: [] } as const;
   if (isShort(known)) return undecided(figures, "too few slices");
   const ratio = last / first;
   if (last - first <= step) return { ...figures, ratio, low: ratio, high: ratio, verdict: "holds", reason: null };
@@ -110,7 +117,12 @@ function sizeRatio(name: string, parts: DayParts, step: number): Ratio {
 function processorRatio(parts: DayParts): Ratio {
   const known = knownOf(parts);
   const { nodes, each } = processorOf(known);
-  const figures = { group: "processor time", name: "for each request", ...nodes } as const;
+  const figures = {
+    group: "processor time",
+    name: "for each request",
+    ...nodes,
+    parts: processorParts(known),
+  } as const;
   if (isShort(known)) return undecided(figures, "too few slices of which the processor time is known");
   const least = Math.min(...[known.first, known.last].map((part) => sum(part, requestsOf)));
   if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples: ${least} of ${SAMPLES_MIN.p50}`);
@@ -122,18 +134,32 @@ function processorRatio(parts: DayParts): Ratio {
 
 /** The pairs of slices of which the processor time is known. */
 function knownOf({ first, last }: DayParts): DayParts {
-  const isKnown = (at: number): boolean => ![first[at], last[at]].some((slice) => Number.isNaN(slice?.processorMs));
+  const isKnown = (at: number): boolean =>
+    [first[at], last[at]].every((slice) => slice !== undefined && !Number.isNaN(spentIn(slice)));
   return { first: first.filter((_, at) => isKnown(at)), last: last.filter((_, at) => isKnown(at)) };
 }
 
 /** Processor time for each request that was answered, and for each slice. */
 function processorOf({ first, last }: DayParts): Readonly<Record<"nodes" | "each", Read>> {
   const read = (of: (part: readonly Slice[]) => number): Read => ({ first: of(first), last: of(last) });
-  const nodesMs = (part: readonly Slice[]): number => sum(part, ({ processorMs }) => processorMs);
+  const nodesMs = (part: readonly Slice[]): number => sum(part, spentIn);
   return {
     nodes: read((part) => nodesMs(part) / sum(part, requestsOf)),
     each: read((part) => nodesMs(part) / part.length),
   };
+}
+
+/** Processor time of each kind of process for each request that was answered. */
+function processorParts(parts: DayParts): readonly Part[] {
+  const names = namesOf(parts, ({ processorMs }) => processorMs);
+  const each = (slices: readonly Slice[], name: string): number =>
+    sum(slices, ({ processorMs }) => processorMs[name] ?? NaN) / sum(slices, requestsOf);
+  const told = names.map((name) => ({ name, first: each(parts.first, name), last: each(parts.last, name) }));
+  return told.sort((left, right) => right.last - right.first - (left.last - left.first));
+}
+
+function spentIn({ processorMs }: Slice): number {
+  return Object.values(processorMs).reduce((total, ms) => total + ms, 0);
 }
 
 function requestsOf({ latencies }: Slice): number {
@@ -157,7 +183,7 @@ function allKindsRatio(kinds: readonly string[], parts: DayParts): Ratio {
       ofKinds.reduce((total, of) => total + Math.log(at(sorted(part.flatMap(of)), QUANTILES.p50)), 0) / ofKinds.length,
     );
   const middles = ({ first, last }: DayParts): Read => ({ first: middle(first), last: middle(last) });
-  const figures = { group: "p50", name: ALL_KINDS, ...middles(parts) } as const;
+  const figures = { group: "p50", name: ALL_KINDS, ...middles(parts), parts: [] } as const;
   if (isShort(parts)) return undecided(figures, "too few slices");
   const least = Math.min(...ofKinds.map((of) => samplesOf(parts, of)));
   if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples of a kind: ${least} of ${SAMPLES_MIN.p50}`);
@@ -171,7 +197,7 @@ function latencyRatios(kind: string, parts: DayParts): readonly Ratio[] {
   const least = samplesOf(parts, of);
   const others = pairedResamples(parts).map((other) => quantilesOf(other, of));
   return GROUPS.map((group) => {
-    const figures = { group, name: kind, ...own[group] };
+    const figures = { group, name: kind, ...own[group], parts: [] };
     if (isShort(parts)) return undecided(figures, "too few slices");
     const wanted = SAMPLES_MIN[group];
     if (least < wanted) return undecided(figures, `too few samples: ${least} of ${wanted}`);
@@ -201,7 +227,7 @@ function quantilesOf({ first, last }: DayParts, of: Latencies): Readonly<Record<
   return { p50: read(QUANTILES.p50), p99: read(QUANTILES.p99) };
 }
 
-type NamedGrowth = Pick<Ratio, "group" | "name" | "first" | "last">;
+type NamedGrowth = Pick<Ratio, "group" | "name" | "first" | "last" | "parts">;
 
 function isShort({ first, last }: DayParts): boolean {
   return Math.min(first.length, last.length) < SLICES_MIN;

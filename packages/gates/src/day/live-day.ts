@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import type { Recorder } from "@event-anchoring/testkit/faults";
 import { DayCluster, PAUSE_MS } from "./day-cluster.ts";
 import { SIZES } from "./day-readings.ts";
+import type { DayReadings } from "./day-readings.ts";
 import { SLICE_MS } from "./day-slices.ts";
 import type { TimedSlice } from "./day-slices.ts";
 import { judge } from "./judge.ts";
@@ -165,11 +166,11 @@ class Day {
   async #undisturbed(untilMs: number): Promise<{ readonly slices: readonly TimedSlice[]; readonly share: number }> {
     const { readings, slices } = this.#old;
     await this.#old.collectGarbage();
-    const [fromMs, before] = [performance.now(), readings.processorMs()];
+    const [fromMs, before] = [performance.now(), spentMs(readings)];
     await this.#old.until(untilMs);
     const toMs = performance.now();
     this.#old.sayMemory();
-    const share = (readings.processorMs() - before) / ((toMs - fromMs) * availableParallelism());
+    const share = (spentMs(readings) - before) / ((toMs - fromMs) * availableParallelism());
     return { slices: slices.between(fromMs, toMs), share };
   }
 
@@ -231,6 +232,10 @@ class Day {
     }
     return isWarm;
   }
+}
+
+function spentMs(readings: DayReadings): number {
+  return Object.values(readings.processorMs()).reduce((sum, ms) => sum + ms, 0);
 }
 
 function together(young: readonly TimedSlice[], old: readonly TimedSlice[]): Together {

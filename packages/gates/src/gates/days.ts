@@ -99,10 +99,12 @@ function worstOf(ratios: readonly Ratio[], wanted: Ratio["group"], minutes: numb
 }
 
 function linesOf(ratios: readonly Ratio[]): readonly string[] {
-  return ratios.map(({ group, name, first, last, ratio, low, high, verdict, reason }) => {
+  return ratios.map(({ group, name, first, last, ratio, low, high, verdict, reason, parts }) => {
     const grown = Number.isNaN(ratio) ? "" : `, ${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
     const why = reason === null ? "" : `, ${reason}`;
-    return `  ${group}, ${name}: ${figure(first)} to ${figure(last)}${grown}: ${verdict}${why}`;
+    const where = parts.map((part) => `${part.name} ${figure(part.first)} to ${figure(part.last)}`);
+    const told = where.length === 0 ? "" : ` (${where.join(", ")})`;
+    return `  ${group}, ${name}: ${figure(first)} to ${figure(last)}${grown}: ${verdict}${why}${told}`;
   });
 }
 

@@ -18,6 +18,8 @@ export const CLIENT = "client";
 export interface CpuReading {
   /** By kind, all processes of it. */
   readonly ms: Readonly<Record<string, number>>;
+  /** What of it the kernel has spent for them. */
+  readonly kernelMs: Readonly<Record<string, number>>;
   /** Time of the whole machine: everything that was not idle, with what its host took. */
   readonly machineMs: number;
   readonly cores: number;
@@ -52,28 +54,34 @@ export function ownGroup(): ProcessGroup {
 export function readCpu(groups: readonly ProcessGroup[]): CpuReading | null {
   if (process.platform !== "linux") return null;
   const ms: Record<string, number> = {};
+  const kernelMs: Record<string, number> = {};
   for (const { kind, pids, hasChildren } of groups) {
-    const each = pids.map((pid) => cpuMsOf(pid, hasChildren));
+    const each = pids.map((pid) => spentBy(pid, hasChildren));
     if (each.includes(null)) return null;
-    ms[kind] = each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+    const sum = (of: (spent: Spent) => number): number =>
+      each.reduce((all, one) => all + (one === null ? 0 : of(one)), 0);
+    kernelMs[kind] = sum((spent) => spent.kernelMs);
+    ms[kind] = sum((spent) => spent.ownMs) + kernelMs[kind];
   }
-  return { ms, machineMs: machineMs(), cores: cpus().length, atMs: performance.now() };
+  return { ms, kernelMs, machineMs: machineMs(), cores: cpus().length, atMs: performance.now() };
+}
+
+/** Processor time in a program's own code, and in the kernel for it. */
+interface Spent {
+  readonly ownMs: number;
+  readonly kernelMs: number;
 }
 
 /** Time of a process; with children also of those that live and of those that have ended. */
-function cpuMsOf(pid: number, hasChildren: boolean): number | null {
+function spentBy(pid: number, hasChildren: boolean): Spent | null {
   const own = statFields(pid);
   if (own === null) return null;
-  if (!hasChildren) return sumOf(own, UTIME, STIME) * MS_PER_TICK;
-  const living = childrenOf(pid).flatMap((child) => {
-    const fields = statFields(child);
-    return fields === null ? [] : [sumOf(fields, UTIME, STIME)];
-  });
-  return (sumOf(own, UTIME, STIME, CUTIME, CSTIME) + living.reduce((sum, ticks) => sum + ticks, 0)) * MS_PER_TICK;
-}
-
-function sumOf(fields: readonly string[], ...places: readonly number[]): number {
-  return places.reduce((sum, place) => sum + Number(fields[place]), 0);
+  const living = hasChildren ? childrenOf(pid).map((child) => statFields(child)) : [];
+  const ticks = (place: number, ofEnded: number): number =>
+    Number(own[place]) +
+    (hasChildren ? Number(own[ofEnded]) : 0) +
+    living.reduce((sum, fields) => sum + Number(fields?.[place] ?? 0), 0);
+  return { ownMs: ticks(UTIME, CUTIME) * MS_PER_TICK, kernelMs: ticks(STIME, CSTIME) * MS_PER_TICK };
 }
 
 /**
