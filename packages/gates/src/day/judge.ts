@@ -73,13 +73,14 @@ export function judge(
   momentary: readonly string[] = [],
 ): readonly Ratio[] {
   const sizes = namesOf(space, ({ sizes: held }) => held);
-  const kinds = namesOf(time, ({ latencies }) => latencies);
   const together = alignedOf(time);
+  const others = pairedResamples(together);
+  const kinds = namesOf(time, ({ latencies }) => latencies).map((kind) => latencyOf(kind, together, others));
   return [
     ...sizes.map((name) => sizeRatio(name, momentary.includes(name) ? together : space, steps[name] ?? 0)),
     processorRatio(together),
-    allKindsRatio(kinds, together),
-    ...kinds.flatMap((kind) => latencyRatios(kind, together)),
+    allKindsRatio(kinds),
+    ...kinds.flatMap((kind) => latencyRatios(kind)),
   ];
 }
 
@@ -176,31 +177,51 @@ interface Read {
   readonly last: number;
 }
 
-function allKindsRatio(kinds: readonly string[], parts: DayParts): Ratio {
-  const ofKinds = kinds.map((kind) => latenciesOf(kind));
-  const middle = (part: readonly Slice[]): number =>
-    Math.exp(
-      ofKinds.reduce((total, of) => total + Math.log(at(sorted(part.flatMap(of)), QUANTILES.p50)), 0) / ofKinds.length,
-    );
-  const middles = ({ first, last }: DayParts): Read => ({ first: middle(first), last: middle(last) });
-  const figures = { group: "p50", name: ALL_KINDS, ...middles(parts), parts: [] } as const;
-  if (isShort(parts)) return undecided(figures, "too few slices");
-  const least = Math.min(...ofKinds.map((of) => samplesOf(parts, of)));
-  if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples of a kind: ${least} of ${SAMPLES_MIN.p50}`);
-  const bounds = boundsOf(pairedResamples(parts).map((other) => growth(middles(other))));
-  return decided({ ...figures, ratio: growth(figures), ...bounds }, true);
+type Quantiles = Readonly<Record<(typeof GROUPS)[number], Read>>;
+
+/** What requests of a kind took. */
+interface Latency {
+  readonly kind: string;
+  /** In the part that has fewer. */
+  readonly samples: number;
+  readonly own: Quantiles;
+  /** As they might have been; none if there are too few slices. */
+  readonly others: readonly Quantiles[];
 }
 
-function latencyRatios(kind: string, parts: DayParts): readonly Ratio[] {
-  const of = latenciesOf(kind);
-  const own = quantilesOf(parts, of);
-  const least = samplesOf(parts, of);
-  const others = pairedResamples(parts).map((other) => quantilesOf(other, of));
+function latencyOf(kind: string, parts: DayParts, others: readonly DayParts[]): Latency {
+  const ordered = (part: readonly Slice[]): Float64Array =>
+    sorted(([] as number[]).concat(...part.map(({ latencies }) => latencies[kind] ?? [])));
+  const quantiles = ({ first, last }: DayParts): Quantiles => {
+    const [before, after] = [ordered(first), ordered(last)];
+    const read = (share: number): Read => ({ first: at(before, share), last: at(after, share) });
+    return { p50: read(QUANTILES.p50), p99: read(QUANTILES.p99) };
+  };
+  const samples = Math.min(...[parts.first, parts.last].map((part) => ordered(part).length));
+  return { kind, samples, own: quantiles(parts), others: others.map(quantiles) };
+}
+
+function allKindsRatio(kinds: readonly Latency[]): Ratio {
+  const middle = (of: (latency: Latency) => number | undefined): number =>
+    Math.exp(kinds.reduce((total, latency) => total + Math.log(of(latency) ?? NaN), 0) / kinds.length);
+  const middles = (of: (latency: Latency) => Quantiles | undefined): Read => ({
+    first: middle((latency) => of(latency)?.p50.first),
+    last: middle((latency) => of(latency)?.p50.last),
+  });
+  const figures = { group: "p50", name: ALL_KINDS, ...middles(({ own }) => own), parts: [] } as const;
+  const drawn = kinds[0]?.others.map((_, draw) => growth(middles(({ others }) => others[draw]))) ?? [];
+  if (drawn.length === 0) return undecided(figures, "too few slices");
+  const least = Math.min(...kinds.map(({ samples }) => samples));
+  if (least < SAMPLES_MIN.p50) return undecided(figures, `too few samples of a kind: ${least} of ${SAMPLES_MIN.p50}`);
+  return decided({ ...figures, ratio: growth(figures), ...boundsOf(drawn) }, true);
+}
+
+function latencyRatios({ kind, samples, own, others }: Latency): readonly Ratio[] {
   return GROUPS.map((group) => {
     const figures = { group, name: kind, ...own[group], parts: [] };
-    if (isShort(parts)) return undecided(figures, "too few slices");
+    if (others.length === 0) return undecided(figures, "too few slices");
     const wanted = SAMPLES_MIN[group];
-    if (least < wanted) return undecided(figures, `too few samples: ${least} of ${wanted}`);
+    if (samples < wanted) return undecided(figures, `too few samples: ${samples} of ${wanted}`);
     const bounds = boundsOf(others.map((other) => growth(other[group])));
     return decided({ ...figures, ratio: growth(own[group]), ...bounds }, true);
   });
@@ -208,23 +229,6 @@ function latencyRatios(kind: string, parts: DayParts): readonly Ratio[] {
 
 function growth({ first, last }: Read): number {
   return last / first;
-}
-
-type Latencies = (slice: Slice) => readonly number[];
-
-function latenciesOf(kind: string): Latencies {
-  return ({ latencies }) => latencies[kind] ?? [];
-}
-
-/** In the part that has fewer. */
-function samplesOf({ first, last }: DayParts, of: Latencies): number {
-  return Math.min(...[first, last].map((part) => part.flatMap(of).length));
-}
-
-function quantilesOf({ first, last }: DayParts, of: Latencies): Readonly<Record<(typeof GROUPS)[number], Read>> {
-  const [before, after] = [sorted(first.flatMap(of)), sorted(last.flatMap(of))];
-  const read = (share: number): Read => ({ first: at(before, share), last: at(after, share) });
-  return { p50: read(QUANTILES.p50), p99: read(QUANTILES.p99) };
 }
 
 type NamedGrowth = Pick<Ratio, "group" | "name" | "first" | "last" | "parts">;
@@ -275,7 +279,7 @@ function boundsOf(ratios: readonly number[]): Pick<Ratio, "low" | "high"> {
 }
 
 function sorted(values: readonly number[]): Float64Array {
-  return Float64Array.from(values).sort();
+  return new Float64Array(values).sort();
 }
 
 /** @returns NaN if there are no values */
