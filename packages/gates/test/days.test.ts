@@ -133,9 +133,11 @@ describe("a day in which something grew", () => {
   test("is found in processor time of all processes together, and told with what grew most", () => {
     const ofBoth = (api: number, postgres: number): readonly Slice[] =>
       part(1).map((slice) => ({ ...slice, processorMs: { api: 60 * api, Postgres: 60 * postgres } }));
-    const day = { ...DAY, judged: { ratios: judged(ofBoth(10, 20), ofBoth(11, 28)), share: 0.4 } };
+    const counters = [{ name: "dials", first: 12, last: 240 }];
+    const day = { ...DAY, judged: { ratios: judged(ofBoth(10, 20), ofBoth(11, 28)), share: 0.4, counters } };
     expect(accountOf(day, 10).failures).toEqual([
-      "processor time, for each request: 30 to 39, 1.300 (1.300 to 1.300): broken (Postgres 20 to 28, api 10 to 11)",
+      "processor time, for each request: 30 to 39, 1.300 (1.300 to 1.300): broken (Postgres 20 to 28, api 10 to 11); " +
+        "counted for 1,000 answers, young to old: dials 12 to 240",
     ]);
   });
 
@@ -221,10 +223,10 @@ describe("a day that says too little", () => {
 
 describe("minutes of a day", () => {
   const busy = { events: 200 };
-  const day: DayResult = { ...DAY, judged: { ratios: judged(part(1, busy), part(2, busy)), share: 0.4 } };
+  const day: DayResult = { ...DAY, judged: { ratios: judged(part(1, busy), part(2, busy)), share: 0.4, counters: [] } };
   const judgedAs = (last: readonly Slice[]): DayResult => ({
     ...day,
-    judged: { ratios: judged(part(1, busy), last), share: 0.4 },
+    judged: { ratios: judged(part(1, busy), last), share: 0.4, counters: [] },
   });
 
   test("count if the day was judged and nothing was wrong", () => {

@@ -7,6 +7,8 @@ import { clusterGroups, processesOf, readCpu } from "@event-anchoring/testkit/ov
 import { SqlSession } from "@event-anchoring/testkit/postgres";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { ProcessGroup } from "@event-anchoring/testkit/overload";
+import { countersOf } from "./day-counters.ts";
+import type { Counters } from "./day-counters.ts";
 import { toldOf } from "./process-told.ts";
 
 const KB = 1024;
@@ -91,6 +93,13 @@ export class DayReadings {
       return [[name, ms - kernelMs] as const, [`the kernel for ${name}`, kernelMs] as const];
     });
     return Object.fromEntries(told);
+  }
+
+  /** What the nodes have counted; null if one does not tell. */
+  async counters(): Promise<Counters | null> {
+    const urls = this.#nodeIds.map((id) => this.#setup.entry(id).metrics_url);
+    const scrapes = (await Promise.all(urls.map(scrapeOf))).filter((scrape) => scrape !== null);
+    return scrapes.length < urls.length ? null : countersOf(scrapes);
   }
 
   async close(): Promise<void> {

@@ -5,8 +5,10 @@ import { SIZES } from "./day-readings.ts";
 import type { DayReadings } from "./day-readings.ts";
 import { SLICE_MS } from "./day-slices.ts";
 import type { TimedSlice } from "./day-slices.ts";
+import { grownApart } from "./day-counters.ts";
+import type { CountedAnswers } from "./day-counters.ts";
 import { judge } from "./judge.ts";
-import type { Ratio } from "./judge.ts";
+import type { Part, Ratio } from "./judge.ts";
 import { TURNS, UPGRADE } from "./turns.ts";
 
 /**
@@ -49,10 +51,12 @@ export interface DayPlan {
   readonly beforeAudit?: (recorder: Recorder) => void;
 }
 
-interface JudgedDay {
+export interface JudgedDay {
   readonly ratios: readonly Ratio[];
   /** What the nodes took of the machine's processors in the first part. */
   readonly share: number;
+  /** What the young and the old cluster's nodes counted in the shared part, if that differs: it tells where to look. */
+  readonly counters: readonly Part[];
 }
 
 export interface DayResult {
@@ -73,6 +77,7 @@ export interface DayResult {
 interface Together {
   readonly young: readonly TimedSlice[];
   readonly old: readonly TimedSlice[];
+  readonly counters: readonly Part[];
 }
 
 /** One day on a cluster of its own. */
@@ -147,7 +152,7 @@ class Day {
       if (both === null || both.old.length * SLICE_MS <= partMs) return null;
       const space = { first: first.slices, last: last.slices };
       const time = { first: both.young, last: both.old };
-      return { ratios: judge(space, time, STEPS, MOMENTARY), share: first.share };
+      return { ratios: judge(space, time, STEPS, MOMENTARY), share: first.share, counters: both.counters };
     } finally {
       clearInterval(this.#minutes);
     }
@@ -205,11 +210,13 @@ class Day {
     // It drops compiled code too: both have to compile again.
     await Promise.all([old.collectGarbage(), young.collectGarbage()]);
     const fromMs = performance.now();
+    const [countedByYoung, countedByOld] = await Promise.all([beginToCount(young), beginToCount(old)]);
     await old.until(this.#endMs);
     const toMs = performance.now();
+    const counters = grownApart(await countedByYoung(), await countedByOld());
     for (const cluster of [old, young]) cluster.sayMemory();
     if (toMs < this.#endMs - SLICE_MS) return null;
-    return together(young.slices.between(fromMs, toMs), old.slices.between(fromMs, toMs));
+    return { ...together(young.slices.between(fromMs, toMs), old.slices.between(fromMs, toMs)), counters };
   }
 
   /**
@@ -238,7 +245,13 @@ function spentMs(readings: DayReadings): number {
   return Object.values(readings.processorMs()).reduce((sum, ms) => sum + ms, 0);
 }
 
-function together(young: readonly TimedSlice[], old: readonly TimedSlice[]): Together {
+/** @returns what tells what its nodes have counted since */
+async function beginToCount(cluster: DayCluster): Promise<() => Promise<CountedAnswers>> {
+  const [before, answered] = [await cluster.readings.counters(), cluster.answered];
+  return async () => ({ before, after: await cluster.readings.counters(), answers: cluster.answered - answered });
+}
+
+function together(young: readonly TimedSlice[], old: readonly TimedSlice[]): Omit<Together, "counters"> {
   const tickOf = ({ endMs }: TimedSlice): number => Math.round(endMs / SLICE_MS);
   const ticks = (slices: readonly TimedSlice[]): ReadonlySet<number> => new Set(slices.map(tickOf));
   const [ofYoung, ofOld] = [ticks(young), ticks(old)];

@@ -1,7 +1,7 @@
 import { RATIO_MAX, isEnoughDecided } from "../day/judge.ts";
-import type { Ratio } from "../day/judge.ts";
+import type { Part, Ratio } from "../day/judge.ts";
 import { liveDay } from "../day/live-day.ts";
-import type { DayResult } from "../day/live-day.ts";
+import type { DayResult, JudgedDay } from "../day/live-day.ts";
 import type { Figures, Gate } from "./gate.ts";
 import { SERVICE_SOURCES } from "./sources.ts";
 
@@ -39,6 +39,7 @@ export const DAYS: Gate = {
     const { count, figures, failures, verdict } = accountOf(result, minutes);
     note(count, seed, figures);
     for (const line of linesOf(result.judged?.ratios ?? [])) say(line);
+    if (result.judged !== null) say(`  ${countedOf(result.judged)}`);
     say(`  ${verdict}`);
     for (const what of failures) fail({ seed: `${seed}`, what });
   },
@@ -102,16 +103,27 @@ function linesOf(ratios: readonly Ratio[]): readonly string[] {
   return ratios.map(({ group, name, first, last, ratio, low, high, verdict, reason, parts }) => {
     const grown = Number.isNaN(ratio) ? "" : `, ${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
     const why = reason === null ? "" : `, ${reason}`;
-    const where = parts.map((part) => `${part.name} ${figure(part.first)} to ${figure(part.last)}`);
-    const told = where.length === 0 ? "" : ` (${where.join(", ")})`;
+    const told = parts.length === 0 ? "" : ` (${toldOf(parts)})`;
     return `  ${group}, ${name}: ${figure(first)} to ${figure(last)}${grown}: ${verdict}${why}${told}`;
   });
 }
 
+function toldOf(parts: readonly Part[]): string {
+  return parts.map(({ name, first, last }) => `${name} ${figure(first)} to ${figure(last)}`).join(", ");
+}
+
+function countedOf({ counters }: JudgedDay): string {
+  return `counted for 1,000 answers, young to old: ${counters.length === 0 ? "alike" : toldOf(counters)}`;
+}
+
 function failuresOf({ broken, judged }: DayResult): readonly string[] {
-  const above = (judged?.ratios ?? []).filter(({ verdict }) => verdict === "broken");
+  const above = judged === null ? [] : judged.ratios.filter(({ verdict }) => verdict === "broken");
+  const lines = above.map((ratio) => {
+    const counted = judged !== null && ratio.group === "processor time" ? `; ${countedOf(judged)}` : "";
+    return `${linesOf([ratio])[0]?.trim()}${counted}`;
+  });
   const more = broken.length > SHOWN ? [`and ${broken.length - SHOWN} more`] : [];
-  return [...linesOf(above).map((line) => line.trim()), ...broken.slice(0, SHOWN), ...more];
+  return [...lines, ...broken.slice(0, SHOWN), ...more];
 }
 
 function figure(value: number): string {

@@ -18,6 +18,17 @@ export class Scrape {
     );
     return series.reduce((sum, { value }) => sum + value, 0);
   }
+
+  /** What only grows, by series; the sum over all peers. Buckets of histograms are left out. */
+  counters(): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const { series, value } of this.#samples) {
+      if (!/_(?:total|sum|count)(?:\{|$)/u.test(series)) continue;
+      const name = series.replace(/,peer="[^"]*"|peer="[^"]*",?/u, "").replace("{}", "");
+      sums.set(name, (sums.get(name) ?? 0) + value);
+    }
+    return sums;
+  }
 }
 
 /** @param url of a node's metrics. @returns null if it does not tell them */
