@@ -139,6 +139,8 @@ describe("a day in which something grew", () => {
       "processor time, for each request: 30 to 39, 1.300 (1.300 to 1.300): broken (Postgres 20 to 28, api 10 to 11); " +
         "counted for 1,000 answers, young to old: dials 12 to 240",
     ]);
+    const unknown = { ...day, judged: { ...day.judged, counters: null } };
+    expect(accountOf(unknown, 10).failures).toEqual([expect.stringMatching(/; what the nodes counted is not known$/)]);
   });
 
   test("is found in memory from the beginning to the end, and in time from the young cluster to the old", () => {

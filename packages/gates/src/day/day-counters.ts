@@ -29,10 +29,10 @@ export function countersOf(scrapes: readonly Scrape[]): Counters {
   return sums;
 }
 
-/** What differs most, for each 1,000 answers: young, then old. */
-export function grownApart(young: CountedAnswers, old: CountedAnswers): readonly Part[] {
+/** What differs most, for each 1,000 answers: young, then old. null: a node did not tell what it has counted. */
+export function grownApart(young: CountedAnswers, old: CountedAnswers): readonly Part[] | null {
   const [ofYoung, ofOld] = [growthOf(young), growthOf(old)];
-  if (ofYoung === null || ofOld === null) return [];
+  if (ofYoung === null || ofOld === null) return null;
   const names = [...new Set([...ofYoung.keys(), ...ofOld.keys()])].sort();
   const told = names.flatMap((name) => {
     const [first, last] = [ofYoung.get(name) ?? 0, ofOld.get(name) ?? 0];

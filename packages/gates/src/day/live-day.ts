@@ -55,8 +55,8 @@ export interface JudgedDay {
   readonly ratios: readonly Ratio[];
   /** What the nodes took of the machine's processors in the first part. */
   readonly share: number;
-  /** What the young and the old cluster's nodes counted in the shared part, if that differs: it tells where to look. */
-  readonly counters: readonly Part[];
+  /** What young and old nodes counted in the shared part, where it differs: it tells where to look. null: unknown. */
+  readonly counters: readonly Part[] | null;
 }
 
 export interface DayResult {
@@ -77,7 +77,7 @@ export interface DayResult {
 interface Together {
   readonly young: readonly TimedSlice[];
   readonly old: readonly TimedSlice[];
-  readonly counters: readonly Part[];
+  readonly counters: readonly Part[] | null;
 }
 
 /** One day on a cluster of its own. */

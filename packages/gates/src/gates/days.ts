@@ -113,17 +113,20 @@ function toldOf(parts: readonly Part[]): string {
 }
 
 function countedOf({ counters }: JudgedDay): string {
+  if (counters === null) return "what the nodes counted is not known";
   return `counted for 1,000 answers, young to old: ${counters.length === 0 ? "alike" : toldOf(counters)}`;
 }
 
 function failuresOf({ broken, judged }: DayResult): readonly string[] {
-  const above = judged === null ? [] : judged.ratios.filter(({ verdict }) => verdict === "broken");
-  const lines = above.map((ratio) => {
-    const counted = judged !== null && ratio.group === "processor time" ? `; ${countedOf(judged)}` : "";
-    return `${linesOf([ratio])[0]?.trim()}${counted}`;
-  });
   const more = broken.length > SHOWN ? [`and ${broken.length - SHOWN} more`] : [];
-  return [...lines, ...broken.slice(0, SHOWN), ...more];
+  return [...(judged === null ? [] : brokenRatios(judged)), ...broken.slice(0, SHOWN), ...more];
+}
+
+/** The first one of time is told with what the nodes counted meanwhile. */
+function brokenRatios(judged: JudgedDay): readonly string[] {
+  const above = judged.ratios.filter(({ verdict }) => verdict === "broken");
+  const firstOfTime = above.findIndex(({ group }) => group !== "memory and disk");
+  return linesOf(above).map((line, at) => `${line.trim()}${at === firstOfTime ? `; ${countedOf(judged)}` : ""}`);
 }
 
 function figure(value: number): string {
