@@ -21,6 +21,7 @@ export interface FaultInjectorOptions extends Scene {
  * documented.
  */
 const CALM_BEFORE_MS = 2500;
+const CALM_LOOK_MS = 500;
 const FENCED_WITHIN_MS = 12_000;
 const HOUR_MS = 3_600_000;
 const LIES_MAX = 3;
@@ -67,12 +68,13 @@ export class FaultInjector {
   end(): void {
     this.#isOver = true;
     this.#undoAll();
-    const reviveAll = (): void => {
-      for (const machine of this.#options.machines) this.#revive(machine);
-    };
-    reviveAll();
+    this.#reviveAll();
     // A machine that was asked to stop a moment ago has stopped by then; on a slow disk, by the second time.
-    for (const afterMs of [2500, 6000]) this.#options.world.after(afterMs, reviveAll);
+    for (const afterMs of [2500, 6000]) this.#options.world.after(afterMs, () => this.#reviveAll());
+  }
+
+  #reviveAll(): void {
+    for (const machine of this.#options.machines) this.#revive(machine);
   }
 
   #revive(machine: SimulatedMachine): void {
@@ -369,14 +371,7 @@ export class FaultInjector {
     machine.excuse = fault;
     trace.note("calm_before", fault, machine.name);
     this.#undoAll();
-    for (const each of this.#options.machines) this.#revive(each);
-    const isHarder =
-      fault === "both_set_back" ||
-      fault === "set_back_known_to_one" ||
-      fault === "promise_file_set_back" ||
-      fault === "clone";
-    world.after(isHarder ? CALM_BEFORE_MS : 50, () => {
-      if (this.#isOver) return;
+    const strike = (): void => {
       trace.note("fault", fault, machine.name);
       if (fault === "set_back_known_to_one") {
         world.after(setBackKnownToOne(this.#stage, machine) ?? 0, () => (this.#isResting = false));
@@ -384,6 +379,30 @@ export class FaultInjector {
       }
       this.#setBack(fault, machine, images);
       world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2600, () => (this.#isResting = false));
+    };
+    const isHarder =
+      fault === "both_set_back" ||
+      fault === "set_back_known_to_one" ||
+      fault === "promise_file_set_back" ||
+      fault === "clone";
+    this.#reviveAll();
+    if (isHarder) return this.#afterCalm(strike);
+    world.after(50, () => {
+      if (!this.#isOver) strike();
+    });
+  }
+
+  /** Waits until every machine has had a session for a whole calm: one that starts or catches up hears no promise. */
+  #afterCalm(strike: () => void, calmMs = 0): void {
+    if (calmMs >= CALM_BEFORE_MS) return strike();
+    this.#options.world.after(CALM_LOOK_MS, () => {
+      if (this.#isOver) return;
+      const isCalm = this.#options.machines.every(
+        ({ node, stopped, isBurnt }) => isBurnt || stopped !== null || (node?.session ?? null) !== null,
+      );
+      // A machine that was still stopping could not be started before.
+      if (!isCalm) this.#reviveAll();
+      this.#afterCalm(strike, isCalm ? calmMs + CALM_LOOK_MS : 0);
     });
   }
 
