@@ -54,8 +54,8 @@ async function ofPython(out: string, sourceDateEpoch: number): Promise<void> {
 
 async function ofRust(out: string): Promise<void> {
   const sdk = join(PACKAGES, "sdk-rust");
-  // A folder of its own, which stays: what the SDK depends on is compiled once.
-  const target = join(sdk, "target/reference");
+  // Where the SDK is built: what it depends on is compiled once.
+  const target = process.env["CARGO_TARGET_DIR"] ?? join(sdk, "target");
   const built = join(target, "doc");
   await rm(built, { recursive: true, force: true });
   const env = { CARGO_TARGET_DIR: target, RUSTDOCFLAGS: "-D warnings" };
