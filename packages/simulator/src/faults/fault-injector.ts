@@ -20,6 +20,12 @@ export interface FaultInjectorOptions extends Scene {
  * Faults that only peers can detect are injected while peers are up and connected; otherwise they are undetectable, as
  * documented.
  */
+const KNOWN_TO_PEERS: ReadonlySet<Fault> = new Set([
+  "both_set_back",
+  "set_back_known_to_one",
+  "promise_file_set_back",
+  "clone",
+]);
 const CALM_BEFORE_MS = 2500;
 const CALM_LOOK_MS = 500;
 const FENCED_WITHIN_MS = 12_000;
@@ -371,6 +377,8 @@ export class FaultInjector {
     machine.excuse = fault;
     trace.note("calm_before", fault, machine.name);
     this.#undoAll();
+    this.#reviveAll();
+    const isKnownToPeers = KNOWN_TO_PEERS.has(fault);
     const strike = (): void => {
       trace.note("fault", fault, machine.name);
       if (fault === "set_back_known_to_one") {
@@ -378,15 +386,9 @@ export class FaultInjector {
         return;
       }
       this.#setBack(fault, machine, images);
-      world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2600, () => (this.#isResting = false));
+      world.after(isKnownToPeers ? FENCED_WITHIN_MS / 3 : 2600, () => (this.#isResting = false));
     };
-    const isHarder =
-      fault === "both_set_back" ||
-      fault === "set_back_known_to_one" ||
-      fault === "promise_file_set_back" ||
-      fault === "clone";
-    this.#reviveAll();
-    if (isHarder) return this.#afterCalm(strike);
+    if (isKnownToPeers) return this.#afterCalm(strike);
     world.after(50, () => {
       if (!this.#isOver) strike();
     });
