@@ -4,10 +4,11 @@ import { HeadReader, RecordWriter } from "@event-anchoring/testkit/faults";
 import type { LoadAnswer } from "@event-anchoring/testkit/clients";
 import type { TestCluster } from "@event-anchoring/testkit/cluster";
 import type { Recorder } from "@event-anchoring/testkit/faults";
+import { around } from "./pauses.ts";
 
 /**
- * How many clients write at each node, and how often, and how long readers pause. That of the day is part of what its
- * figures are of. Two clusters that share a machine ask of it together what one asks of it in the day.
+ * How many clients write at each node, how often, and how long readers pause, on average. That of the day is part of
+ * what its figures are of. Two clusters that share a machine ask of it together what one asks of it in the day.
  */
 const PACES = {
   warmUp: { writersOfNode: 8, everyMs: 0, readPauseMs: 250, verifyPauseMs: 500 },
@@ -51,7 +52,7 @@ export class DayLoad {
         apiKey,
         recorder,
         batchEvents: BATCH_EVENTS,
-        everyMs,
+        everyMs: around(everyMs),
         firstNode: at % nodes.length,
         name: `${name} ${at}`,
         onTry: (path, _body, { answer, startedMs, endedMs }) => onAnswer(kindOf(path), answer, endedMs - startedMs),
@@ -63,12 +64,19 @@ export class DayLoad {
         node,
         apiKey,
         origins,
-        pauseMs: readPauseMs,
+        pauseMs: around(readPauseMs),
         onHead: (head) => recorder.heads.push(head),
         onRefusal,
         onRead: (answer, startedMs, endedMs) => onAnswer("latest", answer, endedMs - startedMs),
       }),
-      new VerifyingReader({ apiUrl: node.api_url, apiKey, recorder, pauseMs: verifyPauseMs, onRefusal, onAnswer }),
+      new VerifyingReader({
+        apiUrl: node.api_url,
+        apiKey,
+        recorder,
+        pauseMs: around(verifyPauseMs),
+        onRefusal,
+        onAnswer,
+      }),
     ]);
     this.#runs = Promise.all([...this.#writers, ...this.#readers].map((client) => client.run()));
     // `stop` rejects with it.
@@ -107,7 +115,7 @@ function kindOf(path: string): string {
 
 type VerifyingOptions = Pick<DayLoadOptions, "apiKey" | "recorder" | "onAnswer"> & {
   readonly apiUrl: string;
-  readonly pauseMs: number;
+  readonly pauseMs: () => number;
   readonly onRefusal: (answer: LoadAnswer) => void;
 };
 
@@ -128,7 +136,7 @@ class VerifyingReader {
       const events = this.#options.recorder.anchored.slice(-NEWEST).filter(({ kind }) => kind === "event");
       const event = events[round++ % Math.max(1, events.length)];
       if (event !== undefined) await this.#verify(event.anchorId, event.content);
-      await delay(this.#options.pauseMs);
+      await delay(this.#options.pauseMs());
     }
     await this.#client.close();
   }

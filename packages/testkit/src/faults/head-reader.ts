@@ -10,14 +10,14 @@ export interface HeadReaderOptions {
   readonly onHead: (head: SeenHead) => void;
   /** An answer that a retry cannot cure. */
   readonly onRefusal: (answer: LoadAnswer) => void;
-  /** Between two reads. Default: 10. */
-  readonly pauseMs?: number;
+  /** Asked after each read: how long it pauses. Default: 10. */
+  readonly pauseMs?: () => number;
   /** Called for every read as it ends. Milliseconds of this process's monotonic clock; status 0: no answer. */
   readonly onRead?: (answer: LoadAnswer, startedMs: number, endedMs: number) => void;
 }
 
 const TRY_TIMEOUT_MS = 3000;
-const PAUSE_MS_DEFAULT = 10;
+const PAUSE_MS = 10;
 
 /** Asks one node for the latest anchor of one origin after another. */
 export class HeadReader {
@@ -31,11 +31,11 @@ export class HeadReader {
   }
 
   async run(): Promise<void> {
-    const { origins, pauseMs = PAUSE_MS_DEFAULT } = this.#options;
+    const { origins, pauseMs = () => PAUSE_MS } = this.#options;
     let at = 0;
     while (this.#isWanted) {
       await this.#read(origins[at++ % origins.length] ?? "");
-      await delay(pauseMs);
+      await delay(pauseMs());
     }
     await this.#client.close();
   }

@@ -14,8 +14,8 @@ export interface RecordWriterOptions {
   readonly name: string;
   readonly batchEvents: number;
   readonly recorder: Recorder;
-  /** From the beginning of a request to that of the next one, at least. Default: none. */
-  readonly everyMs?: number;
+  /** Asked before each request: from its beginning to that of the next one, at least. Default: 0. */
+  readonly everyMs?: () => number;
   /** Called for every try as it ends. */
   readonly onTry?: (path: string, body: string, tried: Try) => void;
 }
@@ -61,12 +61,12 @@ export class RecordWriter {
   }
 
   async #round(): Promise<void> {
-    const { nodes, recorder, firstNode, everyMs = 0 } = this.#options;
+    const { nodes, recorder, firstNode, everyMs = () => 0 } = this.#options;
     // Otherwise all writers would end up at the node that never failed.
     this.#requests.node = firstNode;
     const round: Anchored[] = [];
     while (this.#isWanted && round.length < RecordMaker.roundRequests) {
-      const nextMs = performance.now() + everyMs;
+      const nextMs = performance.now() + everyMs();
       const wanted = this.#maker.next(nodes[this.#requests.node]?.origin_fingerprint ?? "", round);
       for (const { content, kind } of wanted.records) recorder.attempted.add(`${kind} ${content}`);
       const outcome = await this.#requests.post(wanted.path, wanted.body, (answer) => isAllAnchored(answer, wanted));
@@ -76,7 +76,8 @@ export class RecordWriter {
       recorder.anchored.push(...anchored);
       const [first] = anchored;
       if (first !== undefined) round.push(first);
-      if (everyMs > 0) await delay(Math.max(0, nextMs - performance.now()));
+      const pauseMs = nextMs - performance.now();
+      if (pauseMs > 0) await delay(pauseMs);
     }
   }
 }
