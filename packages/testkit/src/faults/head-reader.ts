@@ -10,7 +10,7 @@ export interface HeadReaderOptions {
   readonly onHead: (head: SeenHead) => void;
   /** An answer that a retry cannot cure. */
   readonly onRefusal: (answer: LoadAnswer) => void;
-  /** Asked after each read: how long it pauses. Default: 10. */
+  /** Asked after each read: milliseconds to the next one. Default: 10. */
   readonly pauseMs?: () => number;
   /** Called for every read as it ends. Milliseconds of this process's monotonic clock; status 0: no answer. */
   readonly onRead?: (answer: LoadAnswer, startedMs: number, endedMs: number) => void;

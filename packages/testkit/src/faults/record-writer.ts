@@ -14,7 +14,7 @@ export interface RecordWriterOptions {
   readonly name: string;
   readonly batchEvents: number;
   readonly recorder: Recorder;
-  /** Asked before each request: from its beginning to that of the next one, at least. Default: 0. */
+  /** Asked before each request: milliseconds from its beginning to that of the next one, at least. Default: 0. */
   readonly everyMs?: () => number;
   /** Called for every try as it ends. */
   readonly onTry?: (path: string, body: string, tried: Try) => void;
