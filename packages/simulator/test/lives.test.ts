@@ -63,6 +63,7 @@ describe("a life that was once found broken", () => {
     [2448, 50, "the only voter answered from an old commit index when it led again"],
     [3414, 50, "a copy of a running leader did not know what the leader had acknowledged since"],
     [5899, 50, "a leader was set back while one peer stopped and the other caught up: neither knew its log"],
+    [11997, 50, "the one peer that knew what a node had forgotten was retired meanwhile"],
   ])("holds with seed %i, harmed for %i s: %s", async (seed, harmS) => {
     const { broken } = await liveOneLife({ seed, harmMs: harmS * 1000 });
     expect(broken).toBeNull();
