@@ -70,6 +70,11 @@ describe("a life that was once found broken", () => {
   });
 });
 
+test("a life may end with the state on one node alone, which then has all that was acknowledged", async () => {
+  const { broken, lastHolder } = await liveOneLife({ seed: 12_779, harmMs: 50_000 });
+  expect({ broken, lastHolder }).toEqual({ broken: null, lastHolder: "d" });
+});
+
 test("a state whose taker was killed before its sender had connected to it does not keep what was erased", async () => {
   const { broken } = await liveOneLife({ seed: 111, faults: ["depose"] });
   expect(broken).toBeNull();

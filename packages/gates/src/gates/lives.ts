@@ -36,9 +36,10 @@ function live({ from, jobs, isOver, note, fail }: Batch): Promise<void> {
     count: Number.MAX_SAFE_INTEGER - from,
     jobs,
     isOver,
-    onResult: ({ seed, shape, lie, broken, simulatedMs, acknowledged }) => {
+    onResult: ({ seed, shape, lie, broken, simulatedMs, acknowledged, lastHolder }) => {
       const seconds = simulatedMs / 1000;
       note(1, seed, { [shape]: 1, "simulated seconds": seconds, [SPEED]: seconds, acknowledged });
+      if (lastHolder !== null) note(0, seed, { "the state was left on one node alone": 1 });
       if (broken === null) return;
       const beside = lie === null ? "" : ` (${shape}: ${lie})`;
       fail({ seed: String(seed), what: `${broken.sentence}${beside}: ${broken.detail}` });

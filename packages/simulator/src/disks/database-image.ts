@@ -30,6 +30,11 @@ export interface DatabaseImage {
   readonly restoration?: Restoration | null;
 }
 
+/** The last entry of its log. */
+export function endOf({ rows, compacted }: Pick<DatabaseImage, "rows" | "compacted">): EntryId {
+  return rows.at(-1)?.entry ?? compacted;
+}
+
 export interface DatabaseWatcher {
   /** These are durable from now on. */
   onDurable(entries: readonly Entry[], hardState: HardState | null): void;

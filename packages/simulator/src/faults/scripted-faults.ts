@@ -3,7 +3,6 @@ import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger"
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { isBefore } from "@event-anchoring/control-contract";
 import {
-  type EntryId,
   type RaftIndex,
   type Term,
   ConfChangeRefusedError,
@@ -11,7 +10,7 @@ import {
   ProposalDroppedError,
   encodeMessage,
 } from "raft-ts";
-import type { DatabaseImage } from "../disks/database-image.ts";
+import { endOf } from "../disks/database-image.ts";
 import { pairsOf } from "../machine/machine-pairs.ts";
 import { offerSignedAnew, rotSlot, setHeadsBack } from "./promise-faults.ts";
 import type { Seeded } from "../world/seeded.ts";
@@ -93,10 +92,6 @@ function lie({ machines }: Stage, said: (term: Term) => { readonly term: Term; r
     });
     network.send(identity.nodeId, "control", { type: "raft", message });
   }
-}
-
-function endOf({ rows, compacted }: Pick<DatabaseImage, "rows" | "compacted">): EntryId {
-  return rows.at(-1)?.entry ?? compacted;
 }
 
 /** How long a machine that is set back may go on while one peer that remembers is there. */

@@ -16,6 +16,8 @@ export interface DrawnLife {
   readonly broken: Broken | null;
   readonly simulatedMs: number;
   readonly acknowledged: number;
+  /** The node from whose database the cluster has to be restored; null: the cluster has converged by itself. */
+  readonly lastHolder: string | null;
 }
 
 interface DrawnLives extends Lives {
@@ -47,8 +49,9 @@ export async function liveDrawnLives(lives: DrawnLives): Promise<void> {
 /** A function of the seed. */
 export async function liveDrawnLife(seed: number): Promise<DrawnLife> {
   if (seed % ONE_LIAR_IN === 0) return liveWithALiar(seed);
-  const { nodes, broken, simulatedMs, acknowledged } = await liveOneLife({ seed, harmMs: DRAWN_HARM_MS });
-  return { seed, shape: `${nodes} nodes`, lie: null, broken, simulatedMs, acknowledged };
+  const life = await liveOneLife({ seed, harmMs: DRAWN_HARM_MS });
+  const { nodes, broken, simulatedMs, acknowledged, lastHolder } = life;
+  return { seed, shape: `${nodes} nodes`, lie: null, broken, simulatedMs, acknowledged, lastHolder };
 }
 
 async function liveWithALiar(seed: number): Promise<DrawnLife> {
@@ -57,5 +60,6 @@ async function liveWithALiar(seed: number): Promise<DrawnLife> {
   const lie = random.pick(Object.keys(LIES) as LieName[]);
   const life = await liveBesideALiar({ seed, nodes, quorum, lie, lieMs: DRAWN_HARM_MS });
   const { broken, simulatedMs, acknowledged } = life;
-  return { seed, shape: `${nodes} nodes, quorum ${quorum}, one lies`, lie, broken, simulatedMs, acknowledged };
+  const shape = `${nodes} nodes, quorum ${quorum}, one lies`;
+  return { seed, shape, lie, broken, simulatedMs, acknowledged, lastHolder: null };
 }

@@ -150,11 +150,10 @@ async function replayDrawn(text: string, out: Out, err: Out): Promise<number> {
     return 2;
   }
   const life = await liveDrawnLife(seed);
-  const { shape, lie, broken, simulatedMs, acknowledged } = life;
+  const { shape, lie, broken, simulatedMs, acknowledged, lastHolder } = life;
   const beside = lie === null ? "" : `: ${lie}`;
-  out.write(
-    `${headOf(seed, broken)}${(simulatedMs / 1000).toFixed(1)} s, ${shape}${beside}, ${acknowledged} acknowledged\n`,
-  );
+  const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${shape}${beside}, ${acknowledged} acknowledged`;
+  out.write(`${headOf(seed, broken)}${lived}${leftOn(lastHolder)}\n`);
   out.write(`Its story: npm run sim -- ${storyOf(life)}\n`);
   return broken === null ? 0 : 1;
 }
@@ -269,8 +268,12 @@ function verdictOf(result: LifeResult): string {
   const { traceHash, simulatedMs, happenings, entries, acknowledged, nodes, faults } = result;
   const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${nodes} nodes, ${happenings} happenings, ${entries} entries`;
   const watched = result.witnesses === 0 ? "" : `, ${result.witnessLines} lines of ${result.witnesses} witnesses`;
-  const told = `${lived}, ${acknowledged} acknowledged${watched}; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
-  return `${headOf(result.seed, result.broken)}${told}`;
+  const told = `${lived}, ${acknowledged} acknowledged${watched}${leftOn(result.lastHolder)}`;
+  return `${headOf(result.seed, result.broken)}${told}; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
+}
+
+function leftOn(lastHolder: string | null): string {
+  return lastHolder === null ? "" : `, the state is left on ${lastHolder} alone`;
 }
 
 function headOf(seed: number, broken: LifeResult["broken"]): string {
