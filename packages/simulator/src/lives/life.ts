@@ -423,7 +423,7 @@ class Life {
     let [leftMs, abandonedLeftMs] = [CONVERGE_MAX_MS, ABANDONED_MAX_MS];
     while (!hasAll() && this.invariants.broken === null) {
       if (leftMs <= 0) {
-        this.#lastHolder = lastHolder(this.#serving(), this.#lost().length);
+        this.#lastHolder = lastHolder(this.#serving(), this.#lost());
         if (this.#lastHolder !== null) return;
         const detail = `not within ${CONVERGE_MAX_MS} simulated ms: ${lagOf(this.#serving())}`;
         this.invariants.fail("theClusterConvergesWhenFaultsEnd", detail);
