@@ -141,7 +141,7 @@ const NOTE = canInstall ? "" : " (skipped: takes root, dpkg, adduser and an over
 const describeInstalled = canInstall ? describe : describe.skip;
 // Node.js here is not Debian's, so its name is no dependency that dpkg knows of.
 const install = `export DEBIAN_FRONTEND=noninteractive
-[ -z "$(ls ${CHECKOUT})" ]
+[ ! -e ${join(CHECKOUT, "package.json")} ]
 dpkg --force-depends -i ${PACKAGES.map((name) => `/packed/${name}`).join(" ")} >/tmp/said 2>&1 ||
   { cat /tmp/said; exit 9; }
 cd /tmp
