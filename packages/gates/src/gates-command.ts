@@ -7,7 +7,8 @@ import { GATES } from "./gates/all-gates.ts";
 import { CHECKOUT, PAGE_PATH, RESULTS_PATH } from "./gates/checkout.ts";
 import type { Gate } from "./gates/gate.ts";
 import { JUDGE_SOURCES } from "./gates/sources.ts";
-import { type BatchLine, SOURCES_CHANGED, appendResult, readResults } from "./results.ts";
+import { EarlierSources, rehash } from "./rehash.ts";
+import { type BatchLine, SOURCES_CHANGED, appendResult, isBatch, readResults } from "./results.ts";
 import { type BatchPlan, runBatch } from "./run-batch.ts";
 import { sourcesHash } from "./sources-hash.ts";
 import { tableOf, withTable } from "./table.ts";
@@ -23,6 +24,8 @@ npm run gates                  says what has been run on this code
   --table           writes the table of docs/testing.md anew
   --mended GATE:SEED=COMMIT
                     notes which commit has mended a failure
+  --rehash          when a gate has another list of sources: notes at which
+                    commits earlier batches had the present code by that list
   --help, --version print this, or the version
 `;
 
@@ -41,6 +44,7 @@ const OPTIONS = {
   seed: { type: "string" },
   table: { type: "boolean", default: false },
   mended: { type: "string" },
+  rehash: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
   version: { type: "boolean", default: false },
 } as const;
@@ -67,6 +71,7 @@ export async function gatesCommand(argv: readonly string[], out: Out, err: Out, 
     return 2;
   }
   if (values.mended !== undefined) return noteMended(values.mended, err);
+  if (values.rehash) return noteRehashed(out);
   if (values.table) return writeTable(err);
   if (values.seed !== undefined) return replay(gates, values.seed, stop, { out, err });
   if (values.minutes === undefined) return tell(out);
@@ -200,19 +205,36 @@ function writeTable(err: Out): number {
   return 0;
 }
 
+function noteRehashed(out: Out): number {
+  const earlier = new EarlierSources(CHECKOUT);
+  try {
+    const hashAt = (commit: string, { sources }: Gate): string | null => earlier.hashAt(commit, sources);
+    const noted = rehash(GATES, readResults(RESULTS_PATH), hashOf, hashAt);
+    for (const line of noted) appendResult(RESULTS_PATH, line);
+    out.write(`${noted.length} noted\n`);
+    return 0;
+  } finally {
+    earlier.end();
+  }
+}
+
 function noteMended(text: string, err: Out): number {
   const [, gate, seed, commit] = /^([a-z-]+):(.+)=([0-9a-f]{7,40})$/.exec(text) ?? [];
   const proved = GATES.find(({ name }) => name === gate);
-  const isKnown = readResults(RESULTS_PATH).some(
-    (line) => "gate" in line && line.gate === gate && line.failures.some((failure) => failure.seed === seed),
-  );
-  if (proved === undefined || seed === undefined || commit === undefined || !isKnown) {
+  const failed = readResults(RESULTS_PATH)
+    .filter(isBatch)
+    .filter((batch) => batch.gate === gate && batch.failures.some((failure) => failure.seed === seed));
+  if (proved === undefined || seed === undefined || commit === undefined || failed.length === 0) {
     err.write(`--mended takes GATE:SEED=COMMIT of a failure in ${RESULTS_PATH}\n`);
     return 2;
   }
   const changed = filesOf(commit);
   if (changed === null) {
     err.write(`${commit} is no commit of this branch\n`);
+    return 2;
+  }
+  if (failed.every((batch) => isBefore(commit, batch.commit.replace("+", "")))) {
+    err.write(`seed ${seed} has failed with ${commit}: that does not mend it\n`);
     return 2;
   }
   const isOfSources = (file: string): boolean =>
@@ -228,12 +250,18 @@ function git(...args: readonly string[]): string {
 
 /** What a commit has changed; null: it is none that the present one comes after. */
 function filesOf(commit: string): readonly string[] | null {
-  try {
-    git("merge-base", "--is-ancestor", commit, "HEAD");
-  } catch {
-    return null;
-  }
+  if (!isBefore(commit, "HEAD")) return null;
   return git("show", "--name-only", "--format=", commit).split("\n");
+}
+
+/** Whether the second commit comes after the first one, or is the same. */
+function isBefore(commit: string, later: string): boolean {
+  try {
+    git("merge-base", "--is-ancestor", commit, later);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function commitHere(): string {

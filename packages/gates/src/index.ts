@@ -1,6 +1,7 @@
 export { GATES } from "./gates/all-gates.ts";
 export { gatesCommand } from "./gates-command.ts";
 export type { Batch, Gate } from "./gates/gate.ts";
+export { EarlierSources, rehash } from "./rehash.ts";
 export { ResultsError, appendResult, readResults } from "./results.ts";
 export type { BatchLine, MendedLine } from "./results.ts";
 export { runBatch } from "./run-batch.ts";

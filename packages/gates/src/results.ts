@@ -40,7 +40,17 @@ export interface MendedLine {
   };
 }
 
-export type ResultLine = BatchLine | MendedLine;
+/** The sources of a gate at a commit: one hash by the list that its batches had, and another by a later list. */
+export interface RehashedLine {
+  readonly rehashed: {
+    readonly gate: string;
+    readonly commit: string;
+    readonly was: string;
+    readonly is: string;
+  };
+}
+
+export type ResultLine = BatchLine | MendedLine | RehashedLine;
 
 /** A line of the file that is no result. */
 export class ResultsError extends Error {
@@ -62,6 +72,14 @@ const BATCH_MEMBERS = {
 
 export function isBatch(line: ResultLine): line is BatchLine {
   return "gate" in line;
+}
+
+export function isMended(line: ResultLine): line is MendedLine {
+  return "mended" in line;
+}
+
+export function isRehashed(line: ResultLine): line is RehashedLine {
+  return "rehashed" in line;
 }
 
 /** All lines, oldest first; none if there is no file. */
@@ -93,6 +111,11 @@ function parseLine(text: string): ResultLine | null {
   if (isRecord(value["mended"])) {
     return hasOnly(value["mended"], { gate: "string", seed: "string", commit: "string" }, { in: "string" })
       ? (value as unknown as MendedLine)
+      : null;
+  }
+  if (isRecord(value["rehashed"])) {
+    return hasOnly(value["rehashed"], { gate: "string", commit: "string", was: "string", is: "string" })
+      ? (value as unknown as RehashedLine)
       : null;
   }
   const isWhole =

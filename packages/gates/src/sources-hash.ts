@@ -5,11 +5,12 @@ import { transformSync } from "@swc/core";
 
 /** Hex digits that name a state of the sources. */
 const DIGITS = 16;
+const KINDS = /\.(tsx?|js|py|rs|c|go|mod|sql|json|wasm)$/;
 
 /**
  * What the code of these folders and files is, as a hash: comments, layout and tests have no part in it. A reworded
  * comment does not undo days of proof.
- * @param paths relative to the checkout; of a folder every source file and `.wasm` counts
+ * @param paths relative to the checkout; of a folder every source file, schema, vector and `.wasm` counts
  * @returns 16 hex digits of SHA-256
  */
 export function sourcesHash(checkout: string, paths: readonly string[]): string {
@@ -24,8 +25,9 @@ export function sourcesHash(checkout: string, paths: readonly string[]): string 
 function filesOf(checkout: string, path: string): readonly string[] {
   if (statSync(join(checkout, path)).isFile()) return [path];
   return readdirSync(join(checkout, path), { recursive: true, encoding: "utf8" })
-    .map((name) => posix.join(path, name.replaceAll("\\", "/")))
-    .filter((name) => /\.(tsx?|js|py|rs|sql|wasm)$/.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
+    .map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => KINDS.test(name) && !/(^|\/)(test|dist|node_modules)\//.test(name))
+    .map((name) => posix.join(path, name))
     .sort();
 }
 

@@ -1,5 +1,5 @@
 import type { Failure, Gate } from "./gates/gate.ts";
-import { type BatchLine, type MendedLine, type ResultLine, isBatch } from "./results.ts";
+import { type BatchLine, type MendedLine, type ResultLine, isBatch, isMended } from "./results.ts";
 import { batchesOf, totalsOf } from "./totals.ts";
 
 /** Between these lines a page holds the table, which is made from the file of results. */
@@ -121,6 +121,7 @@ function failuresOf(lines: readonly ResultLine[]): readonly ShownFailure[] {
       for (const failure of line.failures) shown.push({ batch: line, failure, mended: null });
       continue;
     }
+    if (!isMended(line)) continue;
     const { mended } = line;
     for (const each of shown) {
       const isIt = each.batch.gate === mended.gate && each.failure.seed === mended.seed;

@@ -1,5 +1,5 @@
 import type { Gate } from "./gates/gate.ts";
-import { type BatchLine, type ResultLine, isBatch } from "./results.ts";
+import { type BatchLine, type ResultLine, isBatch, isRehashed } from "./results.ts";
 
 /** What all batches of one gate came to. */
 export interface Totals {
@@ -23,10 +23,16 @@ export function totalsOf(batches: readonly BatchLine[]): Totals {
   };
 }
 
-/** All batches of a gate, or those on one state of the sources. */
+/** All batches of a gate, or those on one state of the sources: by their own hash, or by their commit's later one. */
 export function batchesOf(lines: readonly ResultLine[], gate: string, sources?: string): readonly BatchLine[] {
-  return lines.filter(isBatch).filter((batch) => {
-    return batch.gate === gate && (sources === undefined || batch.sources === sources);
+  const ofGate = lines.filter(isBatch).filter((batch) => batch.gate === gate);
+  if (sources === undefined) return ofGate;
+  const rehashed = lines.filter(isRehashed).map((line) => line.rehashed);
+  const same = rehashed.filter(({ gate: name, is }) => name === gate && is === sources);
+  return ofGate.filter((batch) => {
+    return (
+      batch.sources === sources || same.some(({ commit, was }) => batch.commit === commit && batch.sources === was)
+    );
   });
 }
 

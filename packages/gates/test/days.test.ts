@@ -118,6 +118,19 @@ describe("a day in which something grew", () => {
     expect(often(over, name)).toEqual({ broken: DAYS });
   });
 
+  test("is found without a young cluster, and counts nothing", () => {
+    const space = { first: part(1), last: part(2, { memory: 360 * MB }) };
+    const ratios = judge(space, { first: [], last: [] });
+    expect(verdicts(ratios)).toMatchObject({ "memory and disk memory": "broken", [PROCESSOR]: "undecided" });
+    const { count, failures } = accountOf({ ...DAY, judged: { ratios, share: 1, counters: null } }, 60);
+    expect([count, failures]).toEqual([0, [expect.stringContaining("memory and disk, memory")]]);
+    const alike = judge({ first: part(1), last: part(2) }, { first: [], last: [] });
+    expect(accountOf({ ...DAY, judged: { ratios: alike, share: 1, counters: null } }, 60)).toMatchObject({
+      count: 0,
+      failures: [],
+    });
+  });
+
   test("is found though the machine became slower too", () => {
     expect(often({ event: 18 }, "p50 event", UNSTEADY)).toEqual({ broken: DAYS });
     expect(often({ each: 40 }, PROCESSOR, UNSTEADY)).toEqual({ broken: DAYS });

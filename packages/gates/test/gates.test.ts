@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   type Batch,
   type BatchLine,
+  EarlierSources,
   GATES,
   GateRests,
   type Gate,
@@ -15,6 +17,7 @@ import {
   leastRun,
   nextSeed,
   readResults,
+  rehash,
   runBatch,
   sourcesHash,
   tableOf,
@@ -154,13 +157,16 @@ describe("the file of results", () => {
     appendResult(path, old);
     appendResult(path, line({}));
     appendResult(path, mended);
-    expect(readResults(path)).toEqual([old, line({}), mended]);
+    const rehashed = { rehashed: { gate: "a", commit: "0123456", was: "one", is: "two" } };
+    appendResult(path, rehashed);
+    expect(readResults(path)).toEqual([old, line({}), mended, rehashed]);
   });
 
   test.each([
     ["half a line", `${JSON.stringify(line({})).slice(0, -5)}\n`],
     ["a count that is a text", `${JSON.stringify({ ...line({}), count: "4" })}\n`],
     ["a member too many", `${JSON.stringify({ ...line({}), more: 1 })}\n`],
+    ["a hash of no commit", `${JSON.stringify({ rehashed: { gate: "a", was: "one", is: "two" } })}\n`],
     ["no end of the line", JSON.stringify(line({}))],
   ])("is refused with %s", (_what, text) => {
     const path = join(folder, "results.jsonl");
@@ -170,7 +176,7 @@ describe("the file of results", () => {
 
   test("of this repository can be read, and names known gates", () => {
     const lines = readResults(join(CHECKOUT, "test/gates/results.jsonl"));
-    const names = new Set(lines.flatMap((each) => ("gate" in each ? [each.gate] : [each.mended.gate])));
+    const names = new Set(lines.map((each) => ("gate" in each ? each : Object.values(each)[0]).gate));
     expect(GATES.map(({ name }) => name)).toEqual(expect.arrayContaining([...names]));
   });
 });
@@ -212,6 +218,53 @@ describe("what runs next", () => {
   });
 });
 
+describe("a gate whose list of sources has grown", () => {
+  const wider = (): string => "wide";
+
+  test("counts again what ran at commits that have, by that list, the code as it is", () => {
+    const lines = [
+      line({ to: 4, count: 4 }),
+      line({ from: 5, to: 9, count: 5 }),
+      line({ commit: "7777777", to: 90, count: 90 }),
+      line({ commit: "0123456+", to: 800, count: 800 }),
+      line({ sources: "changed", to: 7000, count: 7000 }),
+      line({ gate: "b", to: 60_000, count: 60_000 }),
+    ];
+    const noted = rehash([gate("a")], lines, wider, (commit) => (commit === "7777777" ? "other" : "wide"));
+    expect(noted).toEqual([{ rehashed: { gate: "a", commit: "0123456", was: "one", is: "wide" } }]);
+    expect(nextSeed(lines, "a", "wide")).toBe(1);
+    const all = [...lines, ...noted];
+    expect([nextSeed(all, "a", "wide"), nextSeed(all, "b", "wide")]).toEqual([10, 1]);
+    expect(tableOf([gate("a")], all, wider)).toContain("| a | things | 9 | `0123456` | 0 | 10 |");
+    expect(rehash([gate("a")], all, wider, () => "wide")).toEqual([
+      { rehashed: { gate: "a", commit: "7777777", was: "one", is: "wide" } },
+    ]);
+  });
+
+  test("reads what a commit has, and not what is in the folder", () => {
+    const git = (...args: readonly string[]): string =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@localhost", ...args], {
+        cwd: folder,
+        encoding: "utf8",
+        stdio: "pipe",
+      }).trim();
+    const write = (limit: number): void => writeFileSync(join(folder, "src/a.ts"), `export const limit = ${limit};\n`);
+    mkdirSync(join(folder, "src"));
+    git("init", "--quiet");
+    write(1);
+    const before = sourcesHash(folder, ["src"]);
+    git("add", "src");
+    git("commit", "--quiet", "--message", "one");
+    write(2);
+    const earlier = new EarlierSources(folder);
+    const commit = git("rev-parse", "--short", "HEAD");
+    const hashes = [["src"], ["src", "migrations"]].map((sources) => earlier.hashAt(commit, sources));
+    expect([...hashes, earlier.hashAt("fffffff", ["src"])]).toEqual([before, null, null]);
+    earlier.end();
+    expect(sourcesHash(folder, ["src"])).not.toBe(before);
+  });
+});
+
 describe("the hash of sources", () => {
   const hashOf = (code: string, name = "a.ts"): string => {
     mkdirSync(join(folder, "src/test"), { recursive: true });
@@ -234,6 +287,17 @@ describe("the hash of sources", () => {
     expect(hashOf("// One.\nexport const View = () => <p>valid</p>;\n", "view.tsx")).toBe(withView);
     expect(hashOf("export const View = () => <p>invalid</p>;\n", "view.tsx")).not.toBe(withView);
     expect(hashOf("console.log(1);\n", "a.js")).not.toBe(withView);
+  });
+
+  test("changes with a schema and a vector, also of a listed folder that is called test", () => {
+    mkdirSync(join(folder, "test/vectors"), { recursive: true });
+    const hashes = ["1", "2"].flatMap((value) =>
+      ["a.json", "a.sql", "a.c", "a.go"].map((name) => {
+        writeFileSync(join(folder, "test/vectors", name), value);
+        return sourcesHash(folder, ["test/vectors"]);
+      }),
+    );
+    expect(new Set(hashes).size).toBe(hashes.length);
   });
 
   test("can be made for every gate", () => {

@@ -8,7 +8,7 @@ import type { TimedSlice } from "./day-slices.ts";
 import { grownApart } from "./day-counters.ts";
 import type { CountedAnswers } from "./day-counters.ts";
 import { judge } from "./judge.ts";
-import type { Part, Ratio } from "./judge.ts";
+import type { DayParts, Part, Ratio } from "./judge.ts";
 import { TURNS, UPGRADE } from "./turns.ts";
 
 /**
@@ -35,6 +35,8 @@ const MB = 1e6;
 const STEPS: Readonly<Record<string, number>> = { [SIZES.wal]: 3 * 16.8 * MB, [SIZES.logTable]: 3 * MB };
 /** The log keeps a number of entries. These hold the more, the more is asked at once: a fifth, on a slow machine. */
 const MOMENTARY = [SIZES.log] as const;
+/** Without both at the same time, time is undecided. */
+const NO_PARTS: DayParts = { first: [], last: [] };
 
 export interface DayPlan {
   readonly seed: number;
@@ -127,7 +129,7 @@ class Day {
     return { broken, judged, turns, anchored: recorder.anchored.length, answered, askedAgain, heads };
   }
 
-  /** @returns null: it was cut off, or too short for this machine or for a round of turns, or a turn has failed */
+  /** @returns null: it was cut off or too short before its last part, for a round of turns too, or a turn has failed */
   async #pass(): Promise<JudgedDay | null> {
     const startMs = performance.now();
     this.#minutes = setInterval(() => this.#plan.onMinute(), MINUTE_MS);
@@ -148,11 +150,11 @@ class Day {
       await this.#old.until(youngMs - partMs);
       const last = await this.#undisturbed(youngMs);
       const both = await this.#besideYoung(sharedMs);
-      // It may have taken so long to bring the young one there that there is no such end.
-      if (both === null || both.old.length * SLICE_MS <= partMs) return null;
+      // It may have taken so long to bring the young one there that there is no such end. What grew is broken even so.
+      const isShared = both !== null && both.old.length * SLICE_MS > partMs;
       const space = { first: first.slices, last: last.slices };
-      const time = { first: both.young, last: both.old };
-      return { ratios: judge(space, time, STEPS, MOMENTARY), share: first.share, counters: both.counters };
+      const time = isShared ? { first: both.young, last: both.old } : NO_PARTS;
+      return { ratios: judge(space, time, STEPS, MOMENTARY), share: first.share, counters: both?.counters ?? null };
     } finally {
       clearInterval(this.#minutes);
     }

@@ -27,7 +27,13 @@ export const DAYS: Gate = {
     "an unplanned 5xx or end",
   toReach: 1440,
   firstStop: 120,
-  sources: [...SERVICE_SOURCES, "packages/cli/src", "packages/provision/src", "packages/sdk-typescript/src"],
+  sources: [
+    ...SERVICE_SOURCES,
+    "packages/cli/src",
+    "packages/provision/src",
+    "packages/sdk-typescript/src",
+    "packages/verdicts/src",
+  ],
   means: Object.fromEntries([
     [SHARE, JUDGED],
     ...GROUPS.map(namesOf).map(({ worst, minutes }) => [worst, minutes] as const),

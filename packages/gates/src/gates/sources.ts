@@ -8,6 +8,7 @@ export const CONSENSUS_SOURCES: readonly string[] = [
   "packages/node-crypto/src",
   "packages/control-contract/src",
   "packages/store/src",
+  "packages/store/migrations",
   "packages/control-plane/src",
 ];
 
@@ -31,5 +32,8 @@ export const JUDGE_SOURCES: readonly string[] = [
   "packages/explorer/scripts",
   "packages/sdk-typescript/bin",
   "packages/sdk-rust/examples/crosscheck.rs",
+  "test/linearizability",
+  "test/vectors",
+  "docs/openapi.json",
   "package-lock.json",
 ];
