@@ -212,6 +212,7 @@ function noteRehashed(out: Out): number {
     const noted = rehash(GATES, readResults(RESULTS_PATH), hashOf, hashAt);
     for (const line of noted) appendResult(RESULTS_PATH, line);
     out.write(`${noted.length} noted\n`);
+    if (earlier.missing.length > 0) out.write(`not in this repository: ${earlier.missing.join(", ")}\n`);
     return 0;
   } finally {
     earlier.end();

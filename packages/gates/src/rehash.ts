@@ -54,6 +54,11 @@ export class EarlierSources {
     return sourcesHash(folder, sources);
   }
 
+  /** Commits that were asked about and are not here, as in a clone without its history. */
+  get missing(): readonly string[] {
+    return [...this.#folders].filter(([, folder]) => folder === null).map(([commit]) => commit);
+  }
+
   end(): void {
     for (const folder of this.#folders.values()) if (folder !== null) rmSync(folder, { recursive: true });
   }

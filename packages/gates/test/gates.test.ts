@@ -260,6 +260,7 @@ describe("a gate whose list of sources has grown", () => {
     const commit = git("rev-parse", "--short", "HEAD");
     const hashes = [["src"], ["src", "migrations"]].map((sources) => earlier.hashAt(commit, sources));
     expect([...hashes, earlier.hashAt("fffffff", ["src"])]).toEqual([before, null, null]);
+    expect(earlier.missing).toEqual(["fffffff"]);
     earlier.end();
     expect(sourcesHash(folder, ["src"])).not.toBe(before);
   });
