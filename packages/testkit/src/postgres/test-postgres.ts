@@ -62,8 +62,13 @@ export async function startTestPostgres(options: TestPostgresOptions = {}): Prom
     bootstrapSql: ROLES_SQL,
     settings: { max_connections: "64", ...options.settings },
   });
-  await server.start();
   const removeFiles = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    await server.start();
+  } catch (error) {
+    removeFiles();
+    throw error;
+  }
   process.once("exit", removeFiles);
   let databases = 0;
   return {
